@@ -27,7 +27,10 @@ await runCommand(
           'after the name: --since, --until and --between with days, --list, --tag, --country, --place, --language and --device; after --question: its parameters',
         )
         .allowUnknownOption()
-        .option('--question <name>', 'a question of the library (npm run sql), or SQL in quotes')
+        .option(
+          '--question <name>',
+          'the name of a question (npm run sql lists them), or SQL in quotes',
+        )
         .option('--where <condition>', 'only rows for which this SQL holds')
         .option(
           '--format <format>',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'sql',
     about:
-      'Answers a question of the library (npm run sql lists them), or runs a read-only SQL statement.',
+      'Answers a predefined question (npm run sql lists them), or runs a read-only SQL statement.',
     examples: [
       'npm run sql',
       'npm run sql -- ranks --crossed 10 --change down',

@@ -1,4 +1,4 @@
-// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves these lines.
+// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves this path.
 
 import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
@@ -21,17 +21,17 @@ export interface Outcome {
 
 /** The steps of the main path. */
 export interface Steps {
-  /** Reserves credits for as many of these tasks as may be bought now. */
+  /** Reserves credits for as many of the given tasks as may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
-  /** One paid request, in a lane that is free again before anything is stored. */
+  /** Sends one paid request. Its lane is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** Stores body, rows, cost and task state in one transaction; returns the new state of the task. */
+  /** Stores the body, the rows, the cost and the task state in one transaction. Returns the new state of the task. */
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
-/** Buys each of these tasks at most once. */
+/** Buys each of the given tasks at most once. */
 export async function buy(
   tasks: readonly Task[],
   steps: Steps,
@@ -52,12 +52,12 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   return steps.store({ task, call, reply, verdict })
 }
 
-/** Parts of a worker that the steps use. */
+/** Parts of a worker that the steps of the main path use. */
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
     readonly report: (line: string) => void
-    /** Called at each of these moments; tests kill the process there. */
+    /** Called at each `Moment`, so that a test can kill the process there. */
     readonly at?: (moment: Moment) => void
     /** Called with the duration of each paid request, in seconds. */
     readonly onCall?: (seconds: number) => void
@@ -83,7 +83,7 @@ export interface Tools {
   /** Compares the rejection of a key with later answers to the same key. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
   readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
-  /** Called with every reply. */
+  /** Called with the reply to each call. */
   readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
   readonly nudge: () => void
@@ -94,9 +94,9 @@ export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
-/** The four steps as a worker takes them. */
+/** Builds the four steps of the main path from the parts of a worker. */
 export function stepsOf(tools: Tools): Steps {
-  // For each task, the lease as it was before the reservation was requested.
+  // The lease of the worker right before the reservation of each task was requested.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),
@@ -129,8 +129,8 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored; lanes that are freed together get one group of
-  // reservations.
+  // The lane is free long before the answer is stored. Lanes that become free at about the same time get their
+  // reservations as one group.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply
@@ -162,8 +162,8 @@ async function send(
   }
   keyCheck.begin(id)
   const begun = performance.now()
-  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys
-  // charges once.
+  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys charges only
+  // once.
   const reply = await api.call(query, name.mark)
   log.append(name, reply)
   onReply(reply)
@@ -173,7 +173,7 @@ async function send(
   return reply
 }
 
-/** Request for the reservation of a task. */
+/** Builds the reservation request for a task. */
 export function requestOf({ id, class: kind, priority }: Task): RequestedTask {
   return { task: id, class: kind, priority }
 }

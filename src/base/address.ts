@@ -3,8 +3,8 @@
 import { domainToASCII } from 'node:url'
 
 /**
- * Parses a URL; null if it is invalid. Use this instead of `URL.canParse`, which on Node 20 and 22 rejects host names
- * with umlauts after about a thousand calls, when the engine has optimized it.
+ * Parses a URL. Returns null if the text is not a valid URL. Use this function instead of `URL.canParse`: on Node 20
+ * and 22, that function rejects host names with umlauts after about a thousand calls, when the engine has optimized it.
  */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
@@ -21,7 +21,7 @@ export function isLoopback(hostname: string): boolean {
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True for a request with proxy headers, which may come from anywhere. */
+/** True for a request with proxy headers. Such a request may come from anywhere. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
@@ -32,16 +32,19 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Names the part of an address that looks like a key; null if no part does. */
+/** Names the part of an address that looks like a key; null if no part looks like a key. */
 function keyPlace(url: URL): string | null {
   if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
   return url.searchParams.has('api_key') ? 'the parameter api_key' : null
 }
 
-// The endpoint is added to the base address when a query is sent.
+// Path of the endpoint. It is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
-/** Lists problems of an API address. Messages contain only host and path, because the other parts may contain keys. */
+/**
+ * Returns what is wrong with the URL of an API. The messages contain only the host and the path, because the other
+ * parts may contain keys.
+ */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const place = keyPlace(url)
@@ -77,7 +80,7 @@ type RedisAddress =
       readonly kind: 'sentinel'
       readonly name: string
       readonly db: number
-      /** Login at the sentinels. */
+      /** User and password for the sentinels. */
       readonly sentinel: RedisLogin
     })
   | (Fleet & { readonly kind: 'cluster' })
@@ -125,7 +128,10 @@ export function readRedisAddress(text: string): RedisAddress | null {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/** Reads the login at the sentinels, which have their own users. Null if the query string has an unknown parameter. */
+/**
+ * Reads the user and password for the sentinels, which have their own users. Returns null if the query string has an
+ * unknown parameter.
+ */
 function readSentinelLogin(query: string): RedisLogin | null {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
@@ -143,10 +149,14 @@ function readNode(text: string, usual: number): RedisNode | null {
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
 }
 
-// Maximum length of a name that can be resolved; converting longer texts takes quadratic time.
+// Maximum length of a name that can be resolved. Longer texts are not converted, because the conversion takes quadratic
+// time.
 const longest = 253
 
-/** Converts a host to ASCII as used in addresses: bücher.de becomes xn--bcher-kva.de. Other text is unchanged. */
+/**
+ * Converts a host name to the ASCII form used in addresses: bücher.de becomes xn--bcher-kva.de. Leaves any other text
+ * unchanged.
+ */
 export function asciiHost(host: string): string {
   // Nearly every host is already ASCII. The converter would treat 1.2 as an address and drop anything after a slash.
   if (/^[ -~]*$/.test(host) || /[\s/\\?#%:@]/.test(host) || host.length > longest) return host

@@ -61,16 +61,18 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** An answer as stored in the database: everything in its body, with each value in its own column. */
+/** An answer as stored in the database: everything in the body, with each value in its own column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Highest position; null if no result has one. */
+  /** Greatest position; null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
-  /** Null if the body was parsed as the answer to its query; otherwise the reason, and all lists are empty. */
+  /**
+   * Reason why the body was not parsed as the answer to its query; null if it was. With a reason, all lists are empty.
+   */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -82,11 +84,16 @@ export interface Answer {
   readonly features: readonly Placed<Feature>[]
 }
 
-/** Prefix of `parse_error` if the database rejected the rows of a readable answer; a later reparse stores them. */
+/**
+ * Prefix of `parse_error` if the database rejected the rows of a readable answer. A later reparse can store the rows.
+ */
 export const refusedRows = 'the tables refused its rows: '
-/** Prefix of `parse_error` if the API rejected the query and charged for it; followed by code and message. */
+/** Prefix of `parse_error` if the API rejected the query and charged for it. Code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '
-/** Prefix of `parse_error` if the answer names a different query than the one sent; followed by that query. */
+/**
+ * Prefix of `parse_error` if the answer names a different query than the query sent. The query named by the answer
+ * follows.
+ */
 export const otherQuery = 'it answers another query: '
 
 /**
@@ -95,21 +102,21 @@ export const otherQuery = 'it answers another query: '
  */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Reads the defect of an answer from `parse_error`; null if there is none. */
+/** Reads the defect of an answer from `parse_error`; null if the answer has no defect. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A received body, and the answer that was read from it, if any. */
+/** A received body and, if it could be read, the answer in it. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number
   readonly receivedAt: Date
   readonly truncated: boolean
   readonly body: Buffer
-  /** Null if the stored body is not an answer: an error, or the part received before the connection broke. */
+  /** Null if the stored body is an error, or only the part of a body that was received before the connection broke. */
   readonly search: {
     readonly taskId: number
     readonly queryId: string

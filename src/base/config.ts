@@ -12,20 +12,23 @@ import { type Name, settings, type Value, webhookEvents } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All settings. Null means not set; `settings.ts` documents the effect. */
+/** All settings. Null means that a setting is not set. `settings.ts` documents each setting. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
-/** Environment of this process. No other code reads it. */
+/** Returns the environment of this process, which no other code reads directly. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
-/** Directory in which the command was typed; npm changes to the project's folder. */
+/**
+ * Returns the directory in which the command was typed. The current directory may differ, because npm changes to the
+ * project's folder.
+ */
 export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-/** Reads every setting; throws with all problems at once. */
+/** Reads every setting. Throws a single error with all problems. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
   const config = readAll(reader)
@@ -55,7 +58,8 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // Uses NaN, not a default: an invalid lease is reported as such, and comparisons with NaN are false.
+    // Uses NaN rather than a default. The invalid lease is reported, and comparisons with NaN, which are always false,
+    // report no further problem.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -84,13 +88,13 @@ export function callerPath(env: Environment, path: string): string {
 
 export interface Webhook {
   readonly url: URL
-  /** Secret for signing notifications; null if they are not signed. */
+  /** Secret for signing notifications; null if notifications are not signed. */
   readonly secret: Secret | null
   readonly events: readonly string[]
   readonly format: 'json' | 'slack'
 }
 
-// Anyone who knows the URL of a webhook can use it, so it is a secret.
+// Settings that are secrets. The URL of a webhook is a secret, because anyone who knows the URL can use it.
 const secretNames: readonly string[] = [
   'SEARCH_API_KEY',
   'SERVICE_PASSWORD',
@@ -98,13 +102,14 @@ const secretNames: readonly string[] = [
   'MILL_WEBHOOK_SECRET',
 ]
 
-// A lease is renewed after a sixth of its length. The rest must still be long enough for a call and a slow renewal.
+// Minimum length of a lease, as a multiple of the timeout of a call. A lease is renewed after a sixth of its length,
+// and the rest must be long enough for a call and a slow renewal.
 const leasePerTimeout = 1.5
 
 /** Reads settings one by one, by precedence, and collects all problems. */
 class SettingsReader {
   readonly problems: string[]
-  /** File that the API key was read from; null if it came from elsewhere. */
+  /** File that the API key was read from; null if the key did not come from a file. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -143,7 +148,7 @@ class SettingsReader {
     return undefined
   }
 
-  /** URL and key of the API; null selects the bundled service. */
+  /** Returns the URL and key of the API. Null selects the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
     const file = this.value('SEARCH_API_KEY_FILE')
@@ -218,16 +223,18 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // Add one more line, because the parser silently drops a last line that lacks its closing quote.
+    // Adds one more line, because the parser silently drops a last line that lacks its closing quote.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Report these lines under names that no setting can have.
+    // Reports the lines without a value under names that no setting can have.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
   }
 }
 
-/** Finds lines without "=". Some Node releases drop them silently; others also lose the following line. */
+/**
+ * Finds lines without "=". Some Node releases drop such lines silently. Other releases also lose the following line.
+ */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -250,7 +257,7 @@ const names = Object.keys(settings)
 /** Prefixes used only by querymill. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** Settings that other programs use too, under these or similar names. */
+/** Settings that other programs also use, under the same or similar names. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
@@ -286,7 +293,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting itself has a value as well, the similar name belongs to another program.
+    // If the setting itself also has a value, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
@@ -302,13 +309,13 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** Reports a line without "=" that names a setting, because its value would be lost. */
+/** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
 function brokenLine(name: string): string[] {
   const words = name
     .split('\n')
     .filter((line) => !/^\s*#/.test(line))
     .flatMap((line) => line.match(/[\w-]+/g) ?? [])
-  // Show only the name, because the rest may contain a key.
+  // Shows only the name, because the rest of the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)
     return ownPrefix.test(plain) || names.includes(plain)
@@ -343,7 +350,7 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** Edit distance: letters inserted, deleted, replaced, or swapped with the next one. */
+/** Edit distance: number of letters that are inserted, deleted, replaced, or swapped with the next letter. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)

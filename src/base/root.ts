@@ -4,10 +4,15 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folder of the program with `sql/`, its own `inputs/` and `package.json`, whether running from sources or `dist`. */
+/**
+ * Folder of the program, with `sql/`, `inputs/` and `package.json`. It is the same folder whether the program runs from
+ * sources or from `dist`.
+ */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/** True if installed by a package manager; user files must then not be written to its folder. */
+/**
+ * True if a package manager installed the program. User files must then not be written to the folder of the program.
+ */
 export const installed = basename(dirname(root)) === 'node_modules'
 
 /** Folder of `.env`, `inputs/` and `.querymill`: the checkout or, for an installed package, the current folder. */

@@ -12,7 +12,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** Returns the key itself; only for setting the request header. */
+  /** Returns the key itself. Use it only to set the request header. */
   reveal(): string {
     return this.#value
   }
@@ -45,7 +45,7 @@ export class Secret {
 
 const keyShape = /sk_(live|test)_[A-Za-z0-9_-]+/g
 
-/** Removes everything that looks like a key from a text, whatever its source. */
+/** Removes everything that looks like a key from a text, whatever the source of the text. */
 export function scrub(text: string, secrets: readonly Secret[] = []): string {
   let clean = text.replace(keyShape, 'sk_$1_…')
   for (const secret of secrets) {

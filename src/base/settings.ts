@@ -28,7 +28,7 @@ function address(protocols: readonly string[], example: string) {
     .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), { error: expected })
 }
 
-/** A database URL with this user. */
+/** A database URL. The hint for an invalid value shows an example with the given user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
@@ -36,7 +36,7 @@ function postgres(user: string) {
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis URL: of one server, of sentinels or of cluster nodes. */
+/** A Redis URL for one server, for sentinels, or for cluster nodes. */
 function redis() {
   return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
@@ -50,7 +50,7 @@ function duration(expected: string, leastMs = 0) {
   })
 }
 
-/** A comma-separated subset of these words. */
+/** A comma-separated subset of the given words. */
 function someOf<Word extends string>(words: readonly Word[]) {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((word) => word.trim())
@@ -62,7 +62,7 @@ function someOf<Word extends string>(words: readonly Word[]) {
   })
 }
 
-/** Parses yes or no in common spellings; null for anything else. */
+/** Parses yes or no in common spellings. Returns null for any other text. */
 export function readSwitch(text: string): boolean | null {
   const word = text.toLowerCase()
   if (['yes', 'on', 'true', '1'].includes(word)) return true
@@ -85,12 +85,12 @@ export const webhookEvents = [
   'new_field',
 ] as const
 
-// A secret with the prefix is base64-encoded, as signature libraries expect.
+// A secret with the prefix `whsec_` is base64-encoded, as signature libraries expect.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'
 
-// Timers are limited to 2^31 milliseconds; a longer one would fire at once, again and again.
+// Timers are limited to 2^31 milliseconds. A longer timer would fire at once, again and again.
 const longestMs = dayMs
 const rateText = 'a number from 0.00001 up'
 
@@ -103,7 +103,7 @@ export const settings = {
     hint: 'give the base address, without /v1/search',
   },
   SEARCH_API_KEY: {
-    // A line break would end the header, and fetch libraries quote such a key in their error message.
+    // A key with a line break would end the header, and fetch libraries quote such a key in their error message.
     shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     hint: 'copy the key again from where it was issued',
   },

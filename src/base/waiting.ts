@@ -5,7 +5,7 @@ import { setTimeout as timer } from 'node:timers/promises'
 /** Returned for a promise that did not settle in time. */
 export const late = Symbol('late')
 
-/** Awaits a promise until a time limit or a signal, then returns `late`; the promise itself continues. */
+/** Awaits a promise until a time limit or a signal, and then returns `late`. The promise itself continues. */
 export function within<T>(
   promise: Promise<T>,
   { ms, signal }: { ms: number; signal?: AbortSignal },
@@ -38,14 +38,14 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Time limit for each close. The end of the process closes whatever is still open. */
+/** Time limit for closing each resource. The end of the process closes the resources that are still open. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */
 export class Closers {
   readonly #open: { name: string; close: () => Promise<unknown> }[] = []
 
-  /** Registers the function that closes a resource; call it right where the resource is opened. */
+  /** Registers the function that closes a resource. Call `add` right where the resource is opened. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
     this.#open.push({ name, close: () => close(resource) })
     return resource
@@ -69,9 +69,9 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each is parsed
- * in its own turn, and PostgreSQL's replies are read in between. This matters because a transaction that waits for a
- * reply may have locked a row that all workers wait for.
+ * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each answer is
+ * parsed in its own turn, and PostgreSQL's replies are read in between. The replies matter, because a transaction that
+ * waits for a reply may have locked a row that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -19,7 +19,7 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components shared by commands; each is closed with the command. */
+/** Components shared by commands. They are closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
@@ -30,7 +30,7 @@ export interface Mill {
   readonly supplier: Supplier
   /** Opens the queue on first use. */
   queue(): Promise<SliceQueue>
-  /** URL and key of the API; starts the bundled service if none is configured. */
+  /** Returns the URL and key of the API. Starts the bundled service if no API is configured. */
   api(): Promise<{ url: URL; key: Secret }>
 }
 
@@ -40,14 +40,15 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Database connections; the queue has its own pool. */
+  /** Number of database connections, apart from those of the queue, which has its own pool. */
   readonly connections?: number
   /** True if the process repeats the same statements, all of which look up rows by key. */
   readonly byKey?: boolean
-  /** True if the process only reads; the database then rejects all changes. */
+  /** True if the process only reads. The database then rejects all changes. */
   readonly reading?: boolean
   /**
-   * True if the process reads for analysts: it then uses the replica, if one is configured, which may lag slightly.
+   * True if the process reads for analysts. Such a process uses the replica, if a replica is configured. A replica may
+   * lag slightly.
    */
   readonly behind?: boolean
 }
@@ -56,7 +57,8 @@ interface MillOptions {
 export const workerPool = { connections: 6, byKey: true } as const
 
 /**
- * Opens the database. A configured database must already be migrated; the embedded one is started and migrated here.
+ * Opens the database. A configured database must already be migrated. The embedded database is started and migrated
+ * here.
  */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
@@ -84,7 +86,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   }
 }
 
-/** Migrates our tables, the views and BullMQ's tables; returns the names of our applied migrations. */
+/** Migrates our tables, the views and BullMQ's tables. Returns the names of our applied migrations. */
 export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
   const applied = await migrateDatabase(pool)
   const views = await applyViews(pool)
@@ -95,7 +97,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // Uses separate connections, because those of a read-only command can't migrate.
+  // Uses separate connections, because the connections of a read-only command can't migrate.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)
@@ -107,7 +109,7 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
 }
 
 async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
-  // Loaded on first use, because most commands need no queue.
+  // The module is loaded on first use, because most commands need no queue.
   const { openPart, sliceConnections } = await import('./queue/queue.ts')
   const { openQueue } = await import('./queue/slice-jobs.ts')
   const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
@@ -117,12 +119,12 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
 /** The API that answers are bought from, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Stored with each answer, because answers are reused only for the same API. */
+  /** Identifies the API. The value is stored with each answer, because answers are reused only for the same API. */
   readonly api: string
   readonly account: string
 }
 
-/** Determines the account and the origin recorded with its answers. */
+/** Determines the account, and the origin that is recorded with the answers. */
 export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }

@@ -5,7 +5,7 @@ import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone
 /** Error for an address with an invalid value. */
 export class BadAddress extends Error {}
 
-/** Error for an address of something that does not exist. */
+/** Error for an address that leads to something that does not exist. */
 export class NotThere extends Error {}
 
 const longestText = 8_000
@@ -13,7 +13,7 @@ const firstDay = '2000-01-01'
 const lastDay = '2199-12-31'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Path names and filters of an address; all of them are untrusted. */
+/** Path names and filters of an address. All of these values are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
   readonly #filters: URLSearchParams
@@ -27,7 +27,7 @@ export class PageAddress {
     return this.#path[name] ?? ''
   }
 
-  /** Number in the path; anything else counts as not found. */
+  /** Number in the path. Any other text counts as not found. */
   id(name: string): number {
     const text = this.part(name)
     const id = Number(text)
@@ -35,7 +35,7 @@ export class PageAddress {
     throw new NotThere(`There is no ${name} ${quoted(text)}: expected a number.`)
   }
 
-  /** Dictionary id in the path, such as that of a query. */
+  /** Dictionary id in the path, such as the id of a query. */
   uuid(name: string): string {
     const text = this.part(name)
     if (uuid.test(text)) return text.toLowerCase()
@@ -46,7 +46,7 @@ export class PageAddress {
     return expectDay(name, this.part(name))
   }
 
-  /** A filter's text; null if missing or empty. */
+  /** Text of a filter; null if the filter is missing or empty. */
   text(name: string): string | null {
     const text = this.#filters.get(name)?.trim() ?? ''
     if (text.length > longestText) {
@@ -69,7 +69,7 @@ export class PageAddress {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** One of the filter's allowed words; the first word if the filter is missing. */
+  /** Value of a filter that allows only certain words. The first word is the default. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]
@@ -78,7 +78,7 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected one of ${words.join(', ')}, got ${quoted(text)}.`)
   }
 
-  /** A positive whole number; the fallback if missing. */
+  /** Value of a filter as a positive whole number. `fallback` is the default. */
   whole(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const text = this.text(name)
     if (text === null) return fallback
@@ -87,13 +87,16 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected a whole number from 1 to ${most}, got ${quoted(text)}.`)
   }
 
-  /** A calendar day; null if missing. */
+  /** Value of a filter as a calendar day; null if the filter is missing. */
   day(name: string): string | null {
     const text = this.text(name)
     return text === null ? null : expectDay(name, text)
   }
 
-  /** Days from `since` to `until`. A missing end is `today`; a missing start is this many days before the end. */
+  /**
+   * Days from `since` to `until`. A missing end is `today`. A missing start is chosen so that the period has `days`
+   * days.
+   */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)

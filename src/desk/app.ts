@@ -21,7 +21,7 @@ interface DeskParts extends DeskGround {
 
 type Here = Context<DeskEnv>
 
-/** Defines all routes of the desk. Rejects all methods other than GET, except for signing in and out. */
+/** Defines all routes of the desk. Apart from signing in and out, all routes accept only GET. */
 export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   const app = new Hono<DeskEnv>()
   app.use(async (c, next) => {
@@ -74,7 +74,7 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
   const href = (path: string) => path
-  // A rejected visitor must learn nothing about the pages.
+  // A rejected visitor must not learn anything about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = frameOf(parts, { page: null, href })
   const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
@@ -100,7 +100,7 @@ function frameOf(
   }
 }
 
-/** Streams a file as its reader consumes it. An error before the first piece is shown as a page. */
+/** Streams a file as its reader consumes it. An error that occurs before the first piece is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { root } from '../base/root.ts'
 
 export interface Asset {
-  /** The name contains a hash of the content, so that browsers may cache the file. */
+  /** Path of the asset. It contains a hash of the content, so that browsers may cache the file. */
   readonly path: string
   readonly type: string
   readonly text: string
@@ -18,10 +18,10 @@ export interface Assets {
   readonly icon: Asset
 }
 
-// Relative to the root, because compiled files are in a different folder.
+// The folder is relative to the root, because compiled files are in a different folder.
 const folder = join(root, 'src', 'desk', 'assets')
 
-/** Reads style sheet, script and icon; no other assets exist. */
+/** Reads the style sheet, the script and the icon, which are the only assets. */
 export function readAssets(): Assets {
   return {
     style: assetOf('desk.css', 'text/css; charset=utf-8'),
@@ -36,14 +36,14 @@ function assetOf(name: string, type: string): Asset {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** Headers of a page, which may load nothing from other origins. */
+/** Headers of a page, which prevent the page from loading anything from other origins. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Not "no-referrer", which would send our own forms without an origin.
+  // "no-referrer" would send our own forms without an origin.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -43,7 +43,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
 
-/** Starts the desk within the process of a worker or scheduler, for this machine only. */
+/** Starts the desk within the process of a worker or scheduler. The desk then serves only this machine. */
 export async function startDeskBeside(
   { config, report }: { config: Config; report: (line: string) => void },
   typed: string | true,
@@ -93,11 +93,11 @@ function readPublicUrl(typed: string): URL {
 
 interface DeskPlace {
   readonly host: string
-  /** 0 selects any free port. */
+  /** Port to listen on. 0 selects any free port. */
   readonly port: number
-  /** Null if the desk serves this machine only, without a password. */
+  /** Null if the desk has no password and serves only this machine. */
   readonly password: Secret | null
-  /** Public URL behind a proxy; null if it is the address that the desk listens on. */
+  /** Public URL behind a proxy; null if visitors use the address that the desk listens on. */
   readonly publicUrl: URL | null
 }
 
@@ -111,7 +111,7 @@ const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
 
-/** Opens the port at once, and the database when it is reachable. */
+/** Opens the port at once, and the database as soon as it is reachable. */
 export async function serveDesk(
   options: DeskPlace & { readonly config: Config; readonly report: (line: string) => void },
 ): Promise<OpenDesk> {

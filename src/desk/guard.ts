@@ -32,7 +32,7 @@ interface GuardOptions {
   readonly host: string
   /** Public URL, if it differs from the address that the desk listens on. */
   readonly publicUrl: URL | null
-  /** Null if there is no password; the desk then serves this machine only. */
+  /** Null if there is no password. The desk then serves only this machine. */
   readonly sessions: Sessions | null
 }
 
@@ -49,8 +49,8 @@ export class HostGuard {
   }
 
   /**
-   * Throws for requests from other sites. Their domain may resolve to this address (DNS rebinding), and their pages may
-   * send requests here.
+   * Throws for requests from other sites. The domain of another site may resolve to this address (DNS rebinding), and
+   * its pages may send requests to the desk.
    */
   checkSource(c: Context<DeskEnv>): void {
     const host = hostOf(c.req.header('host'))
@@ -69,7 +69,7 @@ export class HostGuard {
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return
-    // Following a link from another site is allowed; no other cross-site request is.
+    // A visitor may follow a link from another site. All other cross-site requests are rejected.
     const followed =
       c.req.method === 'GET' &&
       c.req.header('sec-fetch-mode') === 'navigate' &&
@@ -77,7 +77,7 @@ export class HostGuard {
     if (!followed) throw new Refused(403, 'The desk refuses requests from pages of other sites.')
   }
 
-  /** Throws unless the visitor may read; returns false if a password is needed first. */
+  /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
   admits(c: Context<DeskEnv>): boolean {
     if (this.sessions !== null) return this.sessions.knows(c.req.header('cookie'))
     if (!isForwarded((name) => c.req.header(name))) return true
@@ -95,7 +95,7 @@ export class HostGuard {
     throw new Refused(403, 'The form does not come from the desk.')
   }
 
-  /** True if the desk is reached over TLS; the cookie is then marked as secure. */
+  /** True if the desk is reached over TLS. The cookie is then marked as secure. */
   get secure(): boolean {
     return this.#publicUrl?.protocol === 'https:'
   }
@@ -128,7 +128,7 @@ function hostOf(header: string | undefined): string | null {
 
 const largestForm = 10_000
 
-/** Adds the forms for signing in and out, the only ones that the desk accepts. */
+/** Adds the forms for signing in and out, which are the only forms that the desk accepts. */
 export function addDoor(
   app: Hono<DeskEnv>,
   { guard, assets }: { readonly guard: HostGuard; readonly assets: Assets },
@@ -218,7 +218,7 @@ export class Sessions {
     this.#password = derive(password.reveal(), this.#salt, keyBytes)
   }
 
-  /** Checks a password in constant time; counts the try as wrong before checking. */
+  /** Checks a password in constant time. Counts the try as wrong before the check. */
   async enter(typed: string, from: string): Promise<PasswordTry> {
     const now = Date.now()
     this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
@@ -247,7 +247,7 @@ export class Sessions {
     this.#tokens.delete(fingerprint(this.#tokenIn(cookies) ?? ''))
   }
 
-  /** Cookie header for the browser; without a token, it deletes the cookie. */
+  /** Cookie header for the browser. Without a token, the header deletes the cookie. */
   header(token: string | null, secure: boolean): string {
     const age = token === null ? 0 : lastsMs / 1000
     const flags = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure ? '; Secure' : ''}`

@@ -22,7 +22,7 @@ export interface Frame {
   readonly leave: boolean
   /** True if parts of the page are updated while it is open. */
   readonly live: boolean
-  /** Seconds after which the browser reloads automatically; null if it does not. */
+  /** Seconds after which the browser reloads the page automatically; null if it does not reload. */
   readonly again: number | null
 }
 

@@ -14,7 +14,7 @@ import { type DeskGround, restAfter } from './tables.ts'
 interface LiveUpdate {
   /** HTML of the changed parts, by element id. */
   readonly parts: Readonly<Record<string, string>>
-  /** Null if the page could be read. */
+  /** Reason why the page could not be read; null if the page could be read. */
   readonly problem: string | null
 }
 
@@ -22,7 +22,10 @@ type Send = (event: string) => void
 
 const everyMs = 2_000
 const mostVisitors = 200
-/** A visitor who does not read is disconnected before the pending events fill the memory. */
+/**
+ * Maximum number of pending events. A visitor who does not read events is disconnected before the pending events fill
+ * the memory.
+ */
 const mostWaiting = 64
 
 /** Reads the data once for all visitors of the same page, and only while the page has visitors. */
@@ -56,7 +59,7 @@ class LiveRoom {
     while (this.#visitors.size > 0 && !this.#closed.aborted) {
       const began = performance.now()
       const event = `data: ${JSON.stringify(await this.#look())}\n\n`
-      // Unchanged parts are not sent again; a short comment shows that the connection is alive.
+      // Unchanged parts are not sent again. In their place, a short comment shows that the connection is alive.
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)
@@ -121,7 +124,7 @@ export class LiveRooms {
             try {
               controller.close()
             } catch {
-              // Already closed by the visitor.
+              // The visitor has already closed the connection.
             }
           }
           const send = (event: string) => {
@@ -132,7 +135,7 @@ export class LiveRooms {
           const forget = room.add(send)
           leave = () => {
             forget()
-            // Otherwise, the listener of every past visitor would stay in memory.
+            // Without this line, the listener of every past visitor would stay in memory.
             closing.removeEventListener('abort', end)
           }
           gone.addEventListener('abort', end, { once: true })

@@ -11,7 +11,7 @@ import type { Html } from './drawing/html.ts'
 export interface DeskReading {
   readonly config: Config
   readonly mill: Mill
-  /** For statements that run like `npm run sql`, in the read-only role. */
+  /** Pool for statements that run as in `npm run sql`, in the read-only role. */
   readonly pool: Pool
   /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
   readonly walled: boolean
@@ -21,13 +21,13 @@ export interface DeskReading {
   readonly origins: string
   /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
-  /** Returns a recent forecast; null if it takes too long to read. */
+  /** Returns a recent forecast; null if reading the forecast takes too long. */
   readonly forecast: () => Promise<CreditForecast | null>
   /** Aborted if the visitor leaves before the response. */
   readonly signal: AbortSignal
-  /** Reads a snapshot of what analysts may read, in the read-only role. */
+  /** Reads a snapshot of the data that analysts may read, in the read-only role. */
   readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
-  /** Like `books`, for optional data: null if it takes longer than a second. */
+  /** Reads optional data like `books`, but returns null if reading takes longer than a second. */
   readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
   /** Reads a snapshot of everything, including internal tables, in a read-only transaction. */
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
@@ -42,20 +42,23 @@ export interface PagePlace {
   readonly origins: string
   /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
-  /** Builds an address of the desk with the filters that every page has; null if it can't be linked from here. */
+  /**
+   * Builds an address of the desk with the filters that every page has. Returns null if the address can't be linked
+   * from this page.
+   */
   readonly href: (
     path: string,
     filters?: Readonly<Record<string, string | number | null>>,
   ) => string | null
-  /** Id of an element; parts that occur more than once need distinct ones. */
+  /** Builds the id of an element. Parts that occur more than once need distinct ids. */
   readonly id: (name: string) => string
-  /** True in a file, whose forms have no server to send requests to. */
+  /** True in a report file, in which a form has no server to send requests to. */
   readonly still: boolean
 }
 
 export interface View {
   readonly title: string
-  /** A sentence below the title: what is shown, with which filters. */
+  /** A sentence below the title that describes the contents and the filters of the page. */
   readonly lead?: Html | string
   readonly body: Html
   /** True if the contents do not depend on the selected origins. */
@@ -67,11 +70,11 @@ export type LiveParts = Readonly<Record<string, Html>>
 
 /** Steps for building a page: parse its address, read its data, and draw its HTML. */
 interface PageRecipe<Asked, Found> {
-  /** `/nights/:schedule/:date`. */
+  /** Pattern of the path, such as `/nights/:schedule/:date`. */
   readonly path: string
-  /** Name in the navigation; pages without one are reached by links. */
+  /** Name in the navigation. Pages without a name are reached by links. */
   readonly nav?: string
-  /** Area of the desk that the page belongs to; each area has one entry in the navigation. */
+  /** Area of the desk that the page belongs to. Each area has one entry in the navigation. */
   readonly area?: string
   readonly ask: (address: PageAddress, today: string) => Asked
   /** Throws `NotThere` with a sentence if an id does not exist. */
@@ -81,7 +84,7 @@ interface PageRecipe<Asked, Found> {
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** A page without the types of its recipe, so that all pages have the same type. */
+/** A page without the types of its recipe: all pages have this one type. */
 export interface DeskPage {
   readonly path: string
   readonly nav: string | null
@@ -106,7 +109,7 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
 /** A download: a table as CSV, or a body as received. */
 interface Sent {
   readonly type: string
-  /** File name; with it, the browser saves the file instead of displaying it. */
+  /** File name. Because of the name, the browser saves the file instead of displaying it. */
   readonly name: string
   readonly pieces: AsyncIterable<string | Uint8Array>
 }

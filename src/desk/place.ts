@@ -65,7 +65,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
   }
 }
 
-/** An address with its filters; null and empty ones are omitted. */
+/** Builds an address with its filters. Omits filters that are null or empty. */
 function hrefOf(path: string, filters: Readonly<Record<string, string | number | null>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filters)) {

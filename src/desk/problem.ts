@@ -1,4 +1,4 @@
-// Draws the page shown instead of one that failed.
+// Draws the page that is shown in place of a page that failed.
 
 import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
@@ -20,7 +20,7 @@ interface Problem {
 const againSeconds = 3
 const timedOut = '57014'
 
-/** Explains why a request failed, and what can be done. */
+/** Explains why a request failed, and says what the visitor can do. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof NotThere) return said(404, 'Not here', error.message)
   if (error instanceof BadAddress) return said(400, 'Invalid address', error.message)

@@ -20,22 +20,25 @@ export interface DeskGround {
 
 interface Opened {
   readonly mill: Mill
-  /** Null if the database has no read-only role. */
+  /** Name of the read-only role; null if the database has no read-only role. */
   readonly reader: string | null
-  /** Pool with an analyst's login; null if none is configured. */
+  /** Pool with an analyst's login; null if no such login is configured. */
   readonly analyst: Pool | null
 }
 
 const connections = 6
-/** Two concurrent queries, each with a second connection to cancel it. */
+/** Connections for two concurrent questions, each with a second connection to cancel the statement. */
 const questionConnections = 4
 /** Minimum time between connection attempts, so that reloads do not query an unreachable database each time. */
 const restMs = 1_000
 const originsForMs = 10_000
-/** Table, view or column not found: the database was migrated to a different release after it was opened. */
+/**
+ * Error codes for a table, view, column, function or schema that was not found: the database was migrated to a
+ * different release after it was opened.
+ */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
 
-/** Opens the database on first use, and reopens it after an outage, because the desk outlives it. */
+/** Opens the database on first use, and reopens it after an outage, because the desk keeps running during an outage. */
 export class DeskTables {
   readonly forecasts = new Forecasts()
   readonly #config: Config
@@ -50,7 +53,10 @@ export class DeskTables {
     this.#say = say
   }
 
-  /** Returns the open database; throws an actionable error if it is unreachable or of a different release. */
+  /**
+   * Returns the open database. If the database is unreachable or of a different release, throws an error that says what
+   * to do.
+   */
   async open(): Promise<Opened> {
     if (this.#opening !== null) return this.#opening
     if (this.#failed !== null && Date.now() - this.#failed.at < restMs) throw this.#failed.error
@@ -88,7 +94,7 @@ export class DeskTables {
     }
   }
 
-  /** Explains a read error; says so if the schema has changed. */
+  /** Explains a read error. If the schema has changed, the explanation says so. */
   async explain(error: unknown): Promise<unknown> {
     if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
     try {
@@ -112,7 +118,7 @@ export class DeskTables {
     return origins
   }
 
-  /** Safe to call if the database was never opened. */
+  /** Closes the database. Safe to call if the database was never opened. */
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
     await this.#closers.close()
@@ -126,7 +132,7 @@ class Forecasts {
   #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
   #reading: Promise<CreditForecast | null> | null = null
 
-  /** Returns the forecast; null if it takes longer than a page may wait. */
+  /** Returns the forecast; null if reading the forecast takes longer than a page may wait. */
   async read(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
     if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.forecast
     this.#reading ??= this.#look(look)
@@ -145,11 +151,11 @@ class Forecasts {
   }
 }
 
-// Periodic work may take at most a twentieth of the time.
+// Factor that limits periodic work to about a twentieth of the time.
 const restShare = 20
 
 /**
- * Time to wait before repeating work that started at this time, so that a slow database is not queried
+ * Time to wait before repeating work that started at the time `began`, so that a slow database is not queried
  * continuously.
  */
 export function restAfter(began: number, leastMs: number): number {

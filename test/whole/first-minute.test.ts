@@ -23,7 +23,7 @@ test('after the first commands the questions and the report have rows, marked as
     expect(rowOf(asked.stdout)).toMatchObject({
       ...{ list: 'keywords', answered: 60, unreadable: 0, other_origin: 0 },
     })
-    expect(asked.stderr).toContain('no live answers are there yet')
+    expect(asked.stderr).toContain('there are no live answers yet')
     expect(asked.stderr).not.toContain('--origins')
     const page = join(home, 'page.html')
     expect((await run('report', ['--to', page], env)).code).toBe(0)

@@ -10,12 +10,12 @@ import { typed } from './text.ts'
 
 /** Flags, arguments and environment of a command. */
 export interface Call<Options = unknown> {
-  /** Every command has --json. */
+  /** Flags of the command. Every command has `--json`. */
   readonly options: Options & { readonly json?: true }
   readonly args: readonly string[]
   readonly env: Environment
   readonly closers: Closers
-  /** Aborted by the first signal, for commands that drain; the second signal ends the process. */
+  /** Aborted by the first signal, so that a command can finish its work. The second signal ends the process. */
   readonly signal: AbortSignal
 }
 
@@ -25,7 +25,7 @@ interface Manual {
   readonly about: string
   /** Example lines to copy, most common first. */
   readonly examples: readonly string[]
-  /** If true, the first signal requests a graceful shutdown; if false, the command ends at once. */
+  /** If true, the first signal requests a graceful shutdown. If false, the first signal ends the command at once. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
 }
@@ -47,7 +47,7 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
-    // Loaded only now, because the help needs no settings and should appear at once.
+    // The settings are loaded only now, because the help needs no settings and should appear at once.
     const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
     const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
@@ -69,12 +69,15 @@ export async function runCommand<Options>(
   } catch (error) {
     exit = exit === exits.done ? explain(error) : exit
   }
-  // Exit explicitly, because sockets or timers of a library could keep a finished command alive.
+  // Exits explicitly, because sockets or timers of a library could keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
 }
 
-/** Ends quietly when a reader closes the pipe early (`| head`), because that is not an error. */
+/**
+ * Ends the command quietly when the reader of its output closes the pipe early (as `| head` does), because this is not
+ * an error.
+ */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
@@ -108,7 +111,7 @@ export function addYes(program: Command): Command {
   )
 }
 
-/** End of the last line of a preview. */
+/** Text at the end of the last line of a preview. */
 export const addYesHint = 'nothing was changed; to do it, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {
@@ -123,12 +126,12 @@ function watchSignals(drains: boolean): AbortSignal {
   return stop.signal
 }
 
-/** Codes of a server that failed during a request: connection broken, shutdown, out of resources. */
+/** Error codes of a server that failed during a request: broken connection, shutdown, lack of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Codes of a server that refuses to read or to change a table. An analyst's login can get either. */
+/** Error codes of a server that refuses to read or to change a table. An analyst's login can get either code. */
 const refusal = /^(42501|25006)$/
 
-/** Prints which optional packages a command lacks; null for any other error. */
+/** Prints the optional packages that a command lacks. Returns null for any other error. */
 async function explainAbsent(error: unknown): Promise<Exit | null> {
   if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
   const { explainMissing } = await import('../packages.ts')
@@ -138,7 +141,7 @@ async function explainAbsent(error: unknown): Promise<Exit | null> {
   return exits.usage
 }
 
-/** Formats a known error as one line, and an unknown one as a stack trace. */
+/** Prints a known error as one line, and an unknown error with its stack trace. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -172,7 +175,7 @@ function explain(error: unknown): Exit {
 // eslint-disable-next-line no-control-regex -- text from outside must not control the reader's terminal
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** Prints a line for people to stderr; stdout is only for data. */
+/** Prints a line for people to stderr, because stdout is only for data. */
 export function say(line: string): void {
   process.stderr.write(`${line.replace(controls, '')}\n`)
 }
@@ -188,8 +191,8 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Rejects flags typed before `--`. npm does not pass them on, so a dry run would spend money. The error shows the
- * correct command.
+ * Rejects flags typed before `--`. npm does not pass these flags on, so a dry run would spend money. The error shows
+ * the correct command.
  */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
@@ -204,7 +207,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   if (swallowed.length === 0) return
   const names = swallowed.map((option) => `--${option.name()}`).join(' ')
   const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm puts the value of an unknown flag among the arguments, or next to its name.
+  // npm puts the value of an unknown flag among the arguments, or next to the name of the flag.
   const args = program.args.filter((arg) => !values.includes(arg))
   const flags = swallowed.flatMap((option, index) => {
     const value = values[index] ?? ''
@@ -220,7 +223,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
 
 /**
  * Rejects a flag used as the value of another flag: in `--as --dry-run`, the dry run would be lost and the command
- * would buy. The error shows what to type.
+ * would buy. The error shows the correct spelling.
  */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))

@@ -4,7 +4,7 @@ import { installed } from '../root.ts'
 
 /**
  * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
- * against it.
+ * against this list.
  */
 interface Command {
   readonly about: string
@@ -12,7 +12,7 @@ interface Command {
   readonly bounds?: readonly string[]
   /** Documentation page linked in the README. */
   readonly page?: string
-  /** Name to type after the word of its group; by default, the command's own name. */
+  /** Name to type after the word of the command's group. The default is the name of the command itself. */
   readonly as?: string
 }
 
@@ -22,11 +22,11 @@ export interface Group {
   /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Further names to type after the word, each with the command and flag that it stands for. */
+  /** Further names to type after the word, each with the command and the flag that the name stands for. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
-/** All user commands by purpose, the most common ones first. */
+/** All user commands by purpose, most common commands first. */
 export const groups: readonly Group[] = [
   {
     title: 'Every day',
@@ -46,7 +46,7 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
         page: 'docs/desk.md',
       },
-      sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
+      sql: { about: 'answers a predefined question, or runs a read-only SQL statement' },
       report: { about: 'writes a report as one HTML file' },
       export: { about: 'writes a view, a table or an answer to a file' },
       verify: { about: 'checks the stored data and the ledger' },
@@ -136,7 +136,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow the word of a group, each with the command and the flag that it stands for. */
+/** Names that may follow the word of a group, each with the command and the flag that the name stands for. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])
@@ -144,24 +144,27 @@ export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
 
 const names = [...commands.keys()].join('|')
 
-/** Match known commands only. */
+/** Matches only known commands. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
-/** Start of each command as typed here: an installed package has a single program. */
+/** Start of each command line. An installed package has a single program. */
 export const commandStart = installed ? 'npx querymill ' : 'npm run '
 
-/** A command as it is typed here: `npmRun('status')`, or `npmRun('retry --')` before flags. */
+/**
+ * Returns the command line for a command in this installation. The argument is, for example, `status`, or `retry --` if
+ * flags follow.
+ */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }
 
-/** Rewrites the commands in our own text, such as help, to the form in which they are typed here. */
+/** Rewrites the commands in a text of our own (such as the help) to the command lines of this installation. */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
   if (!fromPackage) return text
   return text.split('\n').map(lineAsTyped).join('\n')
 }
 
-/** Keeps the alignment of explanations in examples. */
+/** Rewrites the commands in a line, and keeps the explanations of examples aligned. */
 function lineAsTyped(line: string): string {
   const [, words = line, gap = '', rest = ''] = /^(.*?\S)( {2,})(.*)$/.exec(line) ?? []
   const now = wordsAsTyped(words)

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url)
 interface TableOptions {
   /** Headings of numeric columns, which are aligned right. */
   readonly right?: readonly string[]
-  /** Maximum cell width before truncation; null: never truncate. */
+  /** Maximum width of a cell. Longer cells are truncated. Null stands for no limit. */
   readonly widest?: number | null
 }
 
@@ -39,7 +39,7 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // Loaded with the first table, because help shows no table.
+  // The library is loaded with the first table, because help shows no table.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
@@ -89,7 +89,10 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes answers that are unusable for a reason other than their format; empty if there are none. */
+/**
+ * Describes answers that are unusable for a reason other than their format. Returns an empty text if there are no such
+ * answers.
+ */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number
@@ -107,7 +110,7 @@ export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** Formats a time span for people; rounds up. */
+/** Formats a time span for people, and rounds up. */
 export function spanText(seconds: number): string {
   if (seconds < 100) return `${Math.ceil(seconds)} s`
   if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`

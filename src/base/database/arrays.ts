@@ -1,6 +1,6 @@
-// Builds arrays in the binary format of PostgreSQL's protocol. This avoids quoting here and parsing in the server,
-// which would be half the work of storing an answer. The driver sends a Buffer parameter in binary format, whatever its
-// type.
+// Builds arrays in the binary format of PostgreSQL's protocol. The binary format avoids quoting in this process and
+// parsing in the server, which would be half the work of storing an answer. The driver sends every Buffer parameter in
+// binary format.
 
 const oids = {
   boolean: 16,
@@ -16,22 +16,22 @@ const headerBytes = 20
 /** First byte of a jsonb value in binary format. */
 const jsonbVersion = 1
 
-/** An array built value by value. */
+/** An array that is built value by value. */
 export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
-  /** Offset of the next value, after its length field. */
+  /** Offset of the next value, right after the length field of the value. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0
 
-  /** Creates a column with this initial buffer size. */
+  /** Creates a column with an initial buffer of `room` bytes. */
   constructor(kind: keyof typeof oids, room = 8192) {
     this.#oid = oids[kind]
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
-  /** Ensures space for a value of this maximum size, and for the length field after it. */
+  /** Ensures space for a value of at most `most` bytes, and for the length field that follows. */
   protected reserve(most: number): void {
     const needed = this.start + most + 4
     if (needed <= this.bytes.length) return
@@ -40,7 +40,7 @@ export abstract class ArrayColumn {
     this.bytes = larger
   }
 
-  /** Completes a value of this size that was written at `start`. */
+  /** Completes a value of `size` bytes that was written at `start`. */
   protected take(size: number): void {
     setInt32(this.bytes, this.start - 4, size)
     this.start += size + 4
@@ -60,12 +60,12 @@ export abstract class ArrayColumn {
     return this.start
   }
 
-  /** True while it contains only nulls. */
+  /** True while the column contains only nulls. */
   get blank(): boolean {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. All parameters created from it must have been sent before. */
+  /** Clears the array but keeps its memory. All parameters created from the array must have been sent before. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
@@ -74,7 +74,7 @@ export abstract class ArrayColumn {
 
   /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
-    // One dimension starting at 1; none if the array is empty.
+    // An array has one dimension that starts at 1. An empty array has no dimension.
     const header = this.#count === 0 ? [0, 0, this.#oid] : this.#header()
     header.forEach((value, index) => setInt32(this.bytes, index * 4, value))
     return this.bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)
@@ -85,7 +85,7 @@ export abstract class ArrayColumn {
   }
 }
 
-/** Like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
+/** Writes an integer like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
 function setInt32(bytes: Buffer, at: number, value: number): void {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16

@@ -28,7 +28,8 @@ export type Pool = pg.Pool
 // Counts and ids are far below 2^53, and other number types can't be written as JSON.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
-// A date is a calendar day, not an instant: the driver would shift it by the process's time zone.
+// A date is read as text, because it is a calendar day. The driver would read it as an instant and shift it by the time
+// zone of the process.
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
@@ -40,15 +41,17 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
   readonly hasty?: boolean
-  /** If true, transactions lock rows that all workers wait for, so none may hang, and no commit may be lost. */
+  /**
+   * If true, transactions lock rows that all workers wait for, so no transaction may hang and no commit may be lost.
+   */
   readonly ledger?: boolean
-  /** If true, transactions are read-only unless one requests otherwise. */
+  /** If true, transactions are read-only unless a transaction requests write access. */
   readonly reading?: boolean
 }
 
 /**
  * Makes the server release the locks of an unresponsive process well before other processes conclude that the server is
- * unreachable. The last setting, which older servers lack, also ends a transaction that stopped in the middle of a
+ * unreachable. `transaction_timeout`, which older servers lack, also ends a transaction that stopped in the middle of a
  * statement.
  */
 const ledgerSettings = {
@@ -58,13 +61,13 @@ const ledgerSettings = {
 }
 /** A server built without lz4 uses its default compression, at three times the cost for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** A connection is given up after this long without any response, whatever TCP reports. */
+/** Time without any response after which a connection is given up, whatever TCP reports. */
 const ledgerSilenceMs = 15_000
-// A server configured to acknowledge commits before they are durable must not do so here; waiting for a standby is
-// allowed.
+// A server that is configured to acknowledge commits before they are durable must not do so on these connections.
+// Waiting for a standby is allowed.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** Opens a pool that survives a server restart; connects on first use. */
+/** Opens a pool that survives a server restart. The pool connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
   const pool = new pg.Pool({
@@ -73,14 +76,16 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     application_name: `querymill ${options.name}`,
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
-    // BullMQ's own statements are sequential; ours may be pipelined.
+    // Our own statements may be pipelined. BullMQ's statements are sequential.
     pipeline: options.schema === undefined,
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling(settings, url),
   })
-  // The pool replaces an idle connection that breaks; without a listener, the error would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
+  // process.
   pool.on('error', () => undefined)
-  // The same applies to a connection that breaks between two statements of a transaction. Its next statement fails.
+  // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
+  // statement of the transaction fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -91,7 +96,10 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** The pool waits for this before using a connection. An error thrown here is reported as the connection error. */
+/**
+ * Builds the function that sets up a new connection. The pool waits for this function before it uses the connection,
+ * and reports an error of the function as the connection error.
+ */
 function settling(settings: SessionSettings, url: string) {
   return { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
 }
@@ -107,13 +115,13 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Adds a code to the errors that the driver throws without one when a connection breaks. */
+/** Adds a code to the errors that the driver throws without a code when a connection breaks. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // Attached before the caller awaits, so that the caller finds the code on the error.
+    // The handler is attached before the caller awaits, so that the caller finds the code on the error.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -123,7 +131,7 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or was not established in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error that has none, which means that a connection broke. */
+/** Adds a code to a driver error that has no code. Such an error means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
@@ -133,8 +141,8 @@ function lacksCode(error: unknown): error is Error {
 }
 
 /**
- * Opens the typed database on a pool; destroying it ends the pool. `byKey` is true if the process repeats the same
- * statements, which all look rows up by key.
+ * Opens the typed database on a pool. Destroying the database ends the pool. `byKey` is true if the process repeats the
+ * same statements, which all look rows up by key.
  */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
@@ -154,17 +162,19 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Session settings by name, applied once it is known that no other client uses the session. */
+/** Session settings by name. They are applied once it is known that no other client uses the session. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** A server that does not respond within this time is given up. Connecting to a busy server may take almost as long. */
+/** Time after which a server that does not respond is given up. Connecting to a busy server may take almost as long. */
 const connectWithinMs = 30_000
 
-/** Number of checks for a shared session. One is not enough, because a busy pooler may hide the sharing by chance. */
+/**
+ * Number of checks for a shared session. One check is not enough, because a busy pooler may hide the sharing by chance.
+ */
 const looks = 5
 
-// Settings that only some servers know are applied here, after connecting. A pooler reports a session number of its
-// own. Then nothing is set, because another client may get the session.
+// Settings that only some servers know are applied here, after connecting. If a pooler has reported a session number of
+// its own, nothing is set, because another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -197,7 +207,7 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** Process number of the server's session, as reported when connecting. */
+/** Process number of the server's session, as the server reported it when this client connected. */
 export function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }
@@ -213,8 +223,8 @@ function timed(text: string, values: unknown[] = []): pg.QueryConfig {
 }
 
 /**
- * Checks whether the session is shared: an exclusive one stays the same across transactions and is not given to other
- * clients.
+ * Checks whether the session is shared: an exclusive session stays the same across transactions and is not given to
+ * other clients.
  */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
@@ -235,7 +245,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
     }
     return false
   } catch (error) {
-    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for one.
+    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for a session.
     return error instanceof pg.DatabaseError
   } finally {
     await beside.end()
@@ -249,16 +259,16 @@ function refused(address: string): WrongDatabase {
   )
 }
 
-/** Maximum cached plans per connection; further statements are planned each time. */
+/** Maximum number of cached plans per connection. Further statements are planned each time. */
 const mostPlans = 50
-/** A plan is renewed after this many uses, then after eight times as many, and so on. */
+/** Number of uses after which a plan is renewed. The next renewal follows after eight times as many uses, and so on. */
 const firstUses = 64
 const moreUses = 8
 
-// With only index plans allowed, a statement by key gets the same plan for small and large tables. Disabled plan types
-// get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is off. Memoize is
-// disabled because its cache key would be the whole document passed to the statement. Generic plans suffice, because
-// such a statement looks rows up by key, whatever the values.
+// With only index plans allowed, a statement that looks rows up by key gets the same plan for small and large tables.
+// Disabled plan types get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is
+// off. Memoize is disabled because its cache key would be the whole document passed to the statement. Generic plans
+// suffice, because such a statement looks rows up by key, whatever the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
@@ -279,7 +289,8 @@ class Plan {
   }
 
   /**
-   * Counts a use. Returns the name of a plan that is due for renewal, because a table may have grown since it was made.
+   * Counts a use. Returns the name of the plan if it is due for renewal, because a table may have grown since the plan
+   * was made; otherwise null.
    */
   use(): string | null {
     this.#uses += 1
@@ -344,8 +355,8 @@ class PreparedClient implements PostgresPoolClient {
 }
 
 /**
- * Kysely's dialect with cached plans for repeated statements: planning a short one takes as long as executing it. Only
- * for connections whose statements all look rows up by key.
+ * Kysely's dialect with cached plans for repeated statements: planning a short statement takes as long as executing it.
+ * Use the dialect only for connections whose statements all look rows up by key.
  */
 function preparedDialect(pool: PgPool): Dialect {
   const clients = new WeakMap<PoolClient, PreparedClient>()
@@ -360,15 +371,18 @@ function preparedDialect(pool: PgPool): Dialect {
 
 /** A transaction whose statements are sent without waiting for earlier results. */
 export interface Trip {
-  /** Sends a statement at once. Postgres executes them in order; after a failure, the following ones fail as well. */
+  /**
+   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
+   * fail as well.
+   */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-  /** Sends the last statement together with the commit; resolves when both are done. */
+  /** Sends the last statement together with the commit. Resolves when both are done. */
   end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
 }
 
 /**
  * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
- * while Postgres works, not while each result travels to this process.
+ * while Postgres works. It is not locked while a result travels to this process.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -396,7 +410,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement, so that it holds no lock or connection until then.
+    // The transaction starts with its first statement, so that it holds no lock or connection before that statement.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }
@@ -411,11 +425,12 @@ class Sent implements Trip {
     if (this.#committed || this.#answers.length === 0) return
     this.#committed = true
     void this.#send(CompiledQuery.raw('commit'))
-    // After a failure, Postgres silently turns the commit into a rollback; the earlier results contain the error.
+    // After a failure, Postgres silently turns the commit into a rollback. The results of the earlier statements
+    // contain the error.
     for (const answer of this.#answers) await answer
   }
 
-  /** Returns the first failure; later ones only say that the transaction was aborted. */
+  /** Returns the first failure. Later failures only say that the transaction was aborted. */
   async undo(thrown: unknown): Promise<unknown> {
     const answers = await Promise.allSettled(this.#answers)
     if (!this.#committed && answers.length > 0) {

@@ -28,7 +28,9 @@ export const sumTables = [
 
 type Column = { [T in keyof DB]: readonly [table: T, column: keyof DB[T]] }[keyof DB]
 
-/** Tables of items referenced by answers, in insertion order, each with the columns that identify its rows. */
+/**
+ * Tables of items referenced by answers, in insertion order. Each table comes with the columns that identify its rows.
+ */
 export const dictionaries = {
   domains: [
     ['organic_results', 'domain_id'],

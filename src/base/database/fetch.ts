@@ -3,13 +3,13 @@
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
 
-/** Rows with values in Postgres's text format; null is null. */
+/** Rows with values in Postgres's text format. A null value is null. */
 export interface CellBatch {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** A statement to fetch rows with, and the batch size. */
+/** The statement that fetches rows, and the batch size. */
 interface Fetch {
   readonly text: string
   readonly values?: readonly (string | null)[]
@@ -33,7 +33,7 @@ export async function* fetchAll(
     const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
     const batch =
       shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
-    // A result without rows still has columns.
+    // The first batch is returned even without rows, because a result without rows still has columns.
     if (rows.length > 0 || first) yield batch
     if (rows.length < size) return
   }
@@ -47,15 +47,15 @@ async function declare(
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
     values: [...values],
-    // Allows only one statement: the server rejects a second one after a semicolon.
+    // Allows only one statement: the server rejects a second statement after a semicolon.
     queryMode: 'extended',
   } as pg.QueryConfig)
 }
 
-// Maximum characters per batch.
+// Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the query with truncated cells, so that this process never loads a cell of a gigabyte. */
+/** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
 async function shorten(
   client: PoolClient,
   {
@@ -103,7 +103,7 @@ export async function askOnce(
   return { columns, rows }
 }
 
-/** Kind of the values in a column, as far as it affects output. */
+/** Kind of the values in a column, as far as the kind affects the output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 /** A result column as described by the server. */
@@ -136,12 +136,12 @@ const kinds: Readonly<Record<number, ColumnKind>> = {
   2951: 'list',
 }
 
-/** Kind of a server type; unknown types are text. */
+/** Kind of a server type. Unknown types count as text. */
 export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }
 
-/** Item of an array as the driver parses it. The driver knows fewer types than the server. */
+/** Item of an array as parsed by the driver, which knows fewer types than the server. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]

@@ -3,8 +3,8 @@
 import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
 
-// The query builder consists of almost 300 ES modules; loading them took a quarter of a command's startup time. Its
-// CommonJS build, loaded by `require`, is much faster.
+// The query builder consists of almost 300 ES modules, and loading them took a quarter of a command's startup time. The
+// CommonJS build of the query builder, loaded by `require`, is much faster.
 const builder = createRequire(import.meta.url)('kysely') as typeof Builder
 
 export const { CompiledQuery, expressionBuilder, Kysely, Migrator, PostgresDialect, sql } = builder

@@ -19,7 +19,7 @@ interface MigrationFile {
   readonly sha256: string
 }
 
-/** Schema folder: the baseline in `schema`, later changes in `migrations`. */
+/** Folder with the SQL files: the baseline in `schema`, and later changes in `migrations`. */
 const sqlFolder = join(root, 'sql')
 
 /** The baseline: the first migration, consisting of the files of `sql/schema`. */
@@ -68,7 +68,8 @@ function readSql(path: string): string {
 
 const leastVersion = 150_000
 
-// Kept outside the schema that analysts see, because the migration tables are of no interest to them.
+// Schema of the migration tables. These tables are outside the schema that analysts see, because they are of no
+// interest to analysts.
 const schema = 'migrations'
 
 interface Applied {
@@ -77,8 +78,8 @@ interface Applied {
 }
 
 /**
- * Applies pending migrations once, even if several hosts call this at the same time; returns the names of those
- * applied.
+ * Applies pending migrations once, even if several hosts call this function at the same time. Returns the names of the
+ * applied migrations.
  */
 export async function migrateDatabase(
   pool: Pool,
@@ -104,7 +105,7 @@ export async function migrateDatabase(
   return results.map((one) => one.migrationName)
 }
 
-/** Throws a one-line error if the database does not match this program; changes nothing. */
+/** Throws a one-line error if the database does not match this program. Changes nothing. */
 export async function checkDatabase(
   db: Database,
   files: readonly MigrationFile[] = readMigrations(),
@@ -148,7 +149,10 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/** Rejects an applied file that is missing or edited, because two databases of the same release could then differ. */
+/**
+ * Throws if the file of an applied migration is missing or edited, because two databases of the same release could then
+ * differ.
+ */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -176,7 +180,9 @@ function provide(files: readonly MigrationFile[]): Record<string, Migration> {
   return Object.fromEntries(files.map((file) => [file.name, { up: (db) => apply(db, file) }]))
 }
 
-/** Runs within kysely's lock and transaction, so that changes and their checksum are committed together. */
+/**
+ * Runs within kysely's lock and transaction, so that the changes are committed together with the checksum of the file.
+ */
 async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
   await sql.raw(file.text).execute(db)
   const table = sql.table(`${schema}.checksums`)
@@ -203,14 +209,14 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
 /** A file in `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
-  /** Path within `sql/views`, for messages. */
+  /** Path of the file within `sql/views`, for messages. */
   readonly path: string
   readonly text: string
   readonly checksum: string
 }
 
 interface ViewFiles {
-  /** Files in dependency order. */
+  /** Files of the views in dependency order. */
   readonly files: readonly ViewFile[]
   /** Column comments by name, for columns without a comment in their file. */
   readonly words: ReadonlyMap<string, string>
@@ -259,7 +265,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts. Together, they last many times longer than a reader's usual queries.
+// Number of attempts to replace a view. Together, the attempts last many times longer than a reader's usual queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -287,7 +293,7 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
       await client.query('rollback')
       if (codeOf(cause) !== lockNotAvailable) throw explainView(file, cause)
       if (attempt === attempts) throw inUse(file, cause)
-      // Let waiting readers go first.
+      // Lets waiting readers go first.
       await pause(50 + Math.random() * 100)
     }
   }
@@ -295,9 +301,9 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
 
 async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
   await client.query('begin')
-  // Serialises concurrent migrations; the second one finds nothing to do, or repeats the work without effect.
+  // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
   await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
-  // Changing a view waits for its readers, and all later queries would queue behind the change.
+  // Changing a view waits for the readers of the view, and all later queries would queue behind the change.
   await client.query("set local lock_timeout = '100ms'")
   await client.query('set local search_path = public')
   await client.query(file.text)

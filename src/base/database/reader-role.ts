@@ -1,14 +1,14 @@
-// Creates the read-only role and the logins of analysts, and prevents them from blocking workers.
+// Creates the read-only role and the logins of analysts, and prevents analysts from blocking workers.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
 import { sumTables } from './facts.ts'
 
-/** Permission denied, or read-only transaction: the errors of an analyst's login. */
+/** Error codes of an analyst's login: permission denied, and read-only transaction. */
 const readersOnly = ['42501', '25006']
 
-/** Creates the read-only role, or renews its grants; null if our own role may not create roles. */
+/** Creates the read-only role, or renews its grants. Returns null if our own role may not create roles. */
 export async function ensureReader(pool: Pool): Promise<string | null> {
   const client = await pool.connect()
   try {
@@ -27,7 +27,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   }
 }
 
-/** Returns the read-only role if it exists and our own role may use it; otherwise null. Changes nothing. */
+/** Returns the read-only role if the role exists and our own role may use it; otherwise null. Changes nothing. */
 export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
@@ -62,8 +62,9 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
 }
 
 /**
- * Revokes the use of advisory locks from everyone but our own role: `enqueue` locks its list with one, and a reader who
- * holds that lock would block `enqueue`. Only a superuser can do this; otherwise the server's grants stay unchanged.
+ * Revokes the use of advisory locks from everyone but our own role: `enqueue` locks its list with an advisory lock, and
+ * a reader who holds that lock would block `enqueue`. Only a superuser can revoke this right. If our own role is not a
+ * superuser, the server's grants stay unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`
@@ -86,10 +87,13 @@ async function withholdLocks(client: PoolClient): Promise<void> {
     end $$`)
 }
 
-/** Maximum connections per analyst: the server has a hundred in total. */
+/** Maximum number of connections per analyst. The server has a hundred connections in total. */
 const analystConnections = 8
 
-/** Creates a login for an analyst, or renews its grants. The password is null if an existing analyst keeps the old one. */
+/**
+ * Creates a login for an analyst, or renews its grants. The password is null if an existing analyst keeps the old
+ * password.
+ */
 export async function ensureAnalyst(pool: Pool, name: string) {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
@@ -135,7 +139,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   if (password !== null) {
     await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
   }
-  // Convenience settings that an analyst may change; access is controlled by the grants.
+  // The settings are a convenience, and an analyst may change them. The grants control the access.
   await client.query(`
     grant ${reader} to ${role};
     -- Older releases made logins read-only by default, which blocked notes.
@@ -184,8 +188,8 @@ function isReadersOnly(error: unknown): boolean {
 }
 
 /**
- * Tables that people may read: contents of answers and lists, and their cost, but not the state of workers and
- * balances.
+ * Tables that people may read: the contents and the cost of answers and lists. The state of workers and the balances
+ * are in the withheld tables.
  */
 export const readable = [
   'installation',
@@ -238,7 +242,7 @@ export const readable = [
   'result_domains',
 ] as const
 
-/** The remaining tables: internal bookkeeping. */
+/** The remaining tables, which hold internal bookkeeping. */
 export const withheld = [
   'accounts',
   'account_costs',

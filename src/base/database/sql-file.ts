@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
 interface StatementFile {
-  /** Statement text with `$1`, `$2` and so on instead of names. */
+  /** Text of the statement, with `$1`, `$2` and so on in place of the names of parameters. */
   readonly text: string
   readonly names: readonly string[]
 }
@@ -17,7 +17,7 @@ const files = new Map<string, StatementFile>()
 
 /**
  * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`, and names of
- * temporary tables as `:"name"`; a missing or an extra value is an error.
+ * temporary tables as `:"name"`. A missing or extra value is an error.
  */
 export function statement<Row = unknown>(
   name: string,
@@ -71,10 +71,10 @@ function readStatement(name: string): StatementFile {
   return file
 }
 
-// A name after a single colon, outside comments, strings and casts.
+// Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Numbers the named parameters of a statement; the same name gets the same number. */
+/** Numbers the named parameters of a statement. Equal names get equal numbers. */
 export function nameParameters(sqlText: string): StatementFile {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {
@@ -85,7 +85,7 @@ export function nameParameters(sqlText: string): StatementFile {
   return { text, names }
 }
 
-/** Returns the only row of a statement that always returns exactly one. */
+/** Returns the only row of a statement that always returns exactly one row. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')
@@ -94,7 +94,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** Runs reads in one transaction; null if a statement exceeds the time limit. */
+/** Runs reads in one transaction. Returns null if a statement exceeds the time limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,
@@ -107,7 +107,7 @@ export async function withinTime<T>(
   return inTime(asked)
 }
 
-/** Awaits a read; null if the server stopped it at its time limit. */
+/** Awaits a read. Returns null if the server stopped the read at its time limit. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked

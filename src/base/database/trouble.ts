@@ -8,11 +8,11 @@ import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
 // PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
-// database also counts as unreachable: a person must repair it, and paid answers wait until then.
+// database also counts as unreachable: a person must repair the server, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own: the basis of a ledger decision has changed. 25P03 and 25P04 end an idle transaction: this process
-// was frozen, so it retries.
+// QM001 is our own code: the basis of a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
+// transaction because this process was frozen, so the process retries.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
 /** True if waiting can't help, because the cause is in the data or in the database as a whole. */
@@ -20,20 +20,21 @@ export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Classifies an error by its code, never by its text. The class decides: wait, retry now, or check the data. */
+/**
+ * Classifies an error by its code, never by its text. The class decides whether the caller waits, retries at once, or
+ * checks the data.
+ */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // An error in this program is not caused by the server, and waiting would not fix it.
+  // An error of this program is not caused by the server, and waiting would not fix the error.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Any other error that does not come from the server means that a connection broke, hung or was refused.
   return 'away'
 }
 
-/**
- * Error for a database that has lost data which this process wrote or read. No purchase may rely on such a database.
- */
+/** Error for a database that has lost data that this process wrote or read. No purchase may rely on such a database. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
@@ -41,7 +42,7 @@ export function setBack(found: string): WrongDatabase {
 }
 
 /**
- * Time limit for closing a pool. It waits for every client to be returned, but a client may wait forever for its
+ * Time limit for closing a pool. A pool waits until every client is returned, but a client may wait forever for its
  * server.
  */
 const endWithinMs = 2_000
@@ -54,7 +55,9 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/** Opens something that needs a server; an outage in the meantime is reported as unreachable, not as a bug. */
+/**
+ * Opens something that needs a server. Reports an outage in the meantime as an unreachable server rather than as a bug.
+ */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -69,7 +72,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
 const retryMs = 250
 
 /**
- * Retries until the database responds. After `over` returns true, an outage is thrown; permanent errors are thrown at
+ * Retries until the database responds. Once `over` returns true, an outage is thrown. Permanent errors are thrown at
  * once.
  */
 export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {
@@ -85,14 +88,17 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
   }
 }
 
-/** Maximum time between a worker reading its clock and the database storing the result. */
+/**
+ * Maximum time between the moment at which a worker reads its clock and the moment at which the database stores the
+ * result.
+ */
 const slackMs = 250
 
 /**
- * Repairs timestamps in the future. BullMQ on PostgreSQL uses its workers' clocks: if one ran ahead for a moment, its
- * locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's jobs. Any
- * time later than a correct clock could have written is moved back. A live worker gets time to renew its lock, because
- * its clock may be only slightly fast.
+ * Repairs timestamps in the future. BullMQ on PostgreSQL uses the clocks of its workers. If a clock ran ahead for a
+ * moment, locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's
+ * jobs. Any time later than a correct clock could have written is moved back. A live worker gets time to renew its
+ * lock, because its clock may be only slightly ahead.
  */
 export async function undoLeaps(
   db: Database,

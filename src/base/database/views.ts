@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-/** Settings for reading the views; undefined ones keep the database's defaults. */
+/** Settings for reading the views. Undefined settings keep the defaults of the database. */
 export interface ViewReading {
   readonly timeoutMs?: number
   /** Origins of answers to show, such as `live,sandbox`. */
@@ -34,7 +34,7 @@ export function readingSettings({
   }
 }
 
-/** Statement that applies these settings to the transaction: $1 holds the names, $2 the values. */
+/** Statement that applies the settings to the transaction. $1 holds the names of the settings, and $2 their values. */
 export const setSettings =
   'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
 
@@ -48,7 +48,10 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
 
 /** Queries and days to include, passed as settings so that every view can use them. */
 export interface Slice {
-  /** Conditions that must all hold. Each is a list of tags prefixed with + or -, of which at least one must hold. */
+  /**
+   * Conditions that must all hold. Each condition is a list of tags prefixed with + or -, of which at least one must
+   * hold.
+   */
   readonly conditions: readonly Condition[]
   /** Days as typed on the command line. */
   readonly since: string | undefined
@@ -60,7 +63,7 @@ export const spanFlags = ['since', 'until', 'between'] as const
 
 type GivenFlags = ReadonlyMap<string, readonly string[]>
 
-/** Reads the flags by name, with all values of each; ignores other flags. */
+/** Reads a slice from all values of the flags that select lists, tags, days and so on. Ignores other flags. */
 export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
@@ -118,7 +121,7 @@ function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<str
   }
 }
 
-/** Lists named by the slice; null if it names none. */
+/** Returns the lists named by the slice; null if the slice names no list. */
 function chosenLists({ conditions }: Slice): readonly string[] | null {
   const lists = conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))
@@ -126,13 +129,16 @@ function chosenLists({ conditions }: Slice): readonly string[] | null {
   return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
 }
 
-/** The only list named by the slice; null if it names none or several. */
+/** Returns the only list named by the slice; null if the slice names no list or several lists. */
 export function onlyList(slice: Slice): string | null {
   const lists = chosenLists(slice)
   return lists?.length === 1 ? (lists[0] ?? null) : null
 }
 
-/** Returns a function that checks whether the slice includes a list. Without a filter for lists, it includes all. */
+/**
+ * Returns a function that checks whether the slice includes a list. Without a filter for lists, the slice includes all
+ * lists.
+ */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
   return (list) => chosen?.includes(list) ?? true
@@ -182,7 +188,7 @@ function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent). At least one of them must hold. */
+/** Tags prefixed with + (present) or - (absent). At least one of the tags must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -192,7 +198,7 @@ interface Reader {
   readonly tokens: Token[]
 }
 
-// Limit on conditions, because nested "and" and "or" multiply them when expanded.
+// Maximum number of conditions. Nested "and" and "or" multiply the conditions when they are expanded.
 const mostConditions = 200
 
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
@@ -203,14 +209,14 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Writes a single tag as a condition, with quotes if its name needs them. */
+/** Writes a single tag as a condition, with quotes if the name of the tag needs quotes. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0
   return plain ? label : `"${label.replaceAll('"', '""')}"`
 }
 
-/** Adjacent words form one tag: "red shoes" needs no quotes. */
+/** Splits a condition into tokens. Adjacent words form one tag: "red shoes" needs no quotes. */
 function cut(typed: string): Token[] {
   const tokens: Token[] = []
   for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {
@@ -225,7 +231,7 @@ function cut(typed: string): Token[] {
   return tokens
 }
 
-/** "or" has the lowest precedence. Under "not" it becomes "and", and vice versa. */
+/** Parses tags joined by "or", which has the lowest precedence. Under "not", "or" becomes "and", and vice versa. */
 function either(reader: Reader, wanted: boolean): readonly Condition[] {
   let found = both(reader, wanted)
   while (reader.tokens[0]?.kind === 'or') {

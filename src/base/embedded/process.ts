@@ -10,16 +10,16 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** Command line of a live process, as words; null if it is gone or a zombie. */
+/** Command line of a live process, as words; null if the process is gone or a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // A single string, because blanks in a path can't be distinguished from separators.
+    // The command line is kept as a single string, because blanks in a path can't be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
-    // A zombie has no command line.
+    // The file is empty for a zombie.
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {
@@ -28,7 +28,7 @@ export function commandOf(pid: number): readonly string[] | null {
   }
 }
 
-/** Asks a process to end, then kills it if needed. `isOurs` guards against a reused pid. */
+/** Asks a process to end, and kills it if needed. `isOurs` guards against a reused pid. */
 export async function endProcess(
   pid: number,
   isOurs: () => boolean,
@@ -58,7 +58,7 @@ interface ProgramOptions {
   readonly detached?: boolean
 }
 
-/** Starts one of our commands in a separate process, with only these settings. */
+/** Starts one of our commands in a separate process, with only the given settings. */
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
@@ -70,14 +70,17 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** Node arguments for a job: the compiled file or, if the caller runs from sources, the file that `run.mjs` chooses. */
+/**
+ * Returns the Node arguments for a job: the compiled file or, if the caller runs from sources, the file that `run.mjs`
+ * chooses.
+ */
 function wordsFor(job: string): readonly string[] {
   return import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
 }
 
-/** A program of ours that serves the whole machine, not one command. */
+/** A program of ours that serves all commands on the machine. */
 interface Daemon {
   readonly job: string
   readonly args: readonly string[]
@@ -96,7 +99,7 @@ export function startDaemon(
   const log = openSync(files.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
-    // A program that cannot be started has no pid; without a listener, the error would end this process.
+    // A program that cannot be started has no pid. Without a listener, its error would end this process.
     return child.on('error', () => undefined)
   } finally {
     closeSync(out)
@@ -107,21 +110,21 @@ export function startDaemon(
 /** User that a server runs as; null for the user who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
-// A server outlives the command, so it gets none of its environment variables, some of which are keys.
+// A server outlives the command, so it does not get the command's environment variables, some of which are keys.
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   TZ: 'UTC',
-  // Storing a batch of answers briefly needs a few megabytes. Returning them to the system each time would add a fifth
-  // to the cost of storing; keeping them takes about ten megabytes per storing connection.
+  // Storing a batch of answers briefly needs a few megabytes. Returning this memory to the system each time would add a
+  // fifth to the cost of storing. Keeping the memory takes about ten megabytes per storing connection.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',
 }
 
 /**
- * Runs a program of the server to completion, from a folder that every user can access. The code is null if the program
- * could not be started.
+ * Runs a program of the server to completion, in a folder that every user can access. The exit code is null if the
+ * program could not be started.
  */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
@@ -160,7 +163,7 @@ function nobody(): { uid: number; gid: number } {
   return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
 }
 
-/** True if the user can access the folder and all folders above it. */
+/** True if the user can access the folder and all of its parents. */
 export async function canEnter(user: User, folder: string): Promise<boolean> {
   if (user === null) return true
   const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])
@@ -170,7 +173,7 @@ export async function canEnter(user: User, folder: string): Promise<boolean> {
 // A killed process releases its port only after its memory has been freed.
 const lettingGoMs = 2_000
 
-/** Returns true once no process listens on the local port; false if it stays in use. */
+/** Returns true once no process listens on the local port, and false if the port stays in use. */
 export async function becomesFree(port: number): Promise<boolean> {
   const deadline = Date.now() + lettingGoMs
   while ((await listen(port)) === null) {

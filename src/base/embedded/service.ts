@@ -21,8 +21,8 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The process is recorded before it responds and removed after it ends. The URL is kept, so that the next start reuses
-// its port.
+// The process of the service is recorded before it responds, and removed from the record after it ends. The URL is
+// kept, so that the next start uses the same port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -34,14 +34,17 @@ const readyLine = z.looseObject({ url: z.url() })
 const patienceMs = 60_000
 const goodbyeMs = 10_000
 
-/** Returns the bundled service of this home, starting it if it does not respond; it keeps running after the command. */
+/**
+ * Returns the bundled service of this home, and starts it if it does not respond. The service keeps running after the
+ * command.
+ */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wanted = { home, databaseUrl: options.databaseUrl }
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
-/** Stops the bundled service of this home. Returns false if none was running. */
+/** Stops the bundled service of this home. Returns false if it was not running. */
 export async function stopService(givenHome: string): Promise<boolean> {
   if (!existsSync(givenHome)) return false
   const home = openHome(givenHome)
@@ -68,7 +71,7 @@ async function findService({
   return { url: new URL(state.url), key }
 }
 
-/** Runs under the lock, so that a process that waited for it finds the service already started. */
+/** Runs under the lock, so that a process that waited for the lock finds the service already started. */
 async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
@@ -79,7 +82,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
     start(options),
     known === null ? issueKey(home, databaseUrl) : known,
   ])
-  // The database may differ from the one in which the key was issued.
+  // The database may differ from the database in which the key was issued.
   const good = known === null || (await isGoodKey(url, issued))
   return { url: new URL(url), key: good ? issued : await issueKey(home, databaseUrl) }
 }
@@ -96,7 +99,7 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
     if (line !== undefined && rest !== undefined) {
       const { url } = readyLine.parse(JSON.parse(line))
       writeState(home, { ...state, url })
-      // Detached, so that our own process may end first.
+      // The service is detached, so that our own process may end first.
       service.unref()
       return url
     }
@@ -111,7 +114,7 @@ async function start({ home, databaseUrl }: BundledServiceOptions): Promise<stri
   }
 }
 
-/** Prefers the previous port, because users may have noted it. */
+/** Chooses a port. Prefers the previous port, because users may have noted it. */
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
@@ -128,7 +131,7 @@ async function end(home: string): Promise<boolean> {
   return ran
 }
 
-/** True if the pid belongs to our service. After a reboot, it may belong to another process. */
+/** True if the pid belongs to our service. After a reboot, the pid may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
   const program = /[/\\](?:jobs[/\\]service\.[jt]s|run\.mjs service) /
@@ -141,7 +144,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // Whatever the reason, the service does not respond, and the caller starts another one.
+    // Whatever the reason, the service does not respond, and the caller starts another service.
     return false
   }
 }
@@ -163,17 +166,17 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// More credits than anyone uses while trying the program, but few enough to see the balance change.
+// Credits of a new key: more than anyone uses while trying the program, but few enough to see the balance change.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })
 
-/** File with this machine's key; can also be used as SEARCH_API_KEY_FILE. */
+/** File with this machine's key. The file can also be used as SEARCH_API_KEY_FILE. */
 function keyFile(home: string): string {
   return join(home, 'service.key')
 }
 
-/** This machine's live key for the bundled service; null if there is none yet. */
+/** Reads this machine's live key for the bundled service; null if no key has been issued yet. */
 function readKey(home: string): Secret | null {
   const text = readIfThere(keyFile(home))?.trim() ?? ''
   return text === '' ? null : new Secret(text)
@@ -200,7 +203,10 @@ async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
   }
 }
 
-/** Sends a free request without a query: an unknown key is rejected before the query is checked. */
+/**
+ * Tests a key by sending a request without a query. Such a request costs nothing. The service rejects an unknown key
+ * before it checks the query.
+ */
 async function isGoodKey(url: string, key: Secret): Promise<boolean> {
   const response = await fetch(new URL('/v1/search', url), {
     headers: { authorization: `Bearer ${key.reveal()}` },

@@ -45,7 +45,7 @@ export function urlOf(state: State, database = 'querymill'): string {
   return `postgres://querymill:${state.password}@127.0.0.1:${state.port}/${database}`
 }
 
-/** Rejects data of a different major release of PostgreSQL, which this one can't read. */
+/** Throws if a different major release of PostgreSQL wrote the data, because this release can't read such data. */
 export function checkMajor(data: string, major: number): void {
   const found = readIfThere(join(data, 'PG_VERSION'))?.trim() ?? 'unknown'
   if (Number(found) === major) return
@@ -55,10 +55,10 @@ export function checkMajor(data: string, major: number): void {
   )
 }
 
-// No operation under the lock takes longer, so a process that holds it this long was interrupted.
+// No operation under the lock takes longer than this, so a process that holds the lock longer was interrupted.
 const abandonedMs = 120_000
 
-/** Runs one process at a time. If the holder of the lock died, its lock is taken over. */
+/** Runs `work` in one process at a time. If the process that held the lock has died, the lock is taken over. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -102,7 +102,8 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared the old lock first and taken a lock of its own, which is then restored.
+    // Another process may have cleared the old lock first and taken its own lock. In that case, the lock of that
+    // process is restored.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error
@@ -144,7 +145,7 @@ export function ownerOf(path: string): { uid: number; gid: number } | null {
   return found === undefined ? null : { uid: found.uid, gid: found.gid }
 }
 
-/** Atomically replaces a file that contains a secret: readers see either the old or the new text. */
+/** Replaces a file that contains a secret atomically: readers see either the old or the new text. */
 export function writePrivate(file: string, text: string): void {
   const aside = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
@@ -152,8 +153,9 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * Creates a folder and its parents; false if it already exists. Works level by level, because recursive creation in
- * Node never ends where the system denies creating a folder that it reports as missing, as under /proc.
+ * Creates a folder and its parents. Returns false if the folder already exists. Works level by level, because recursive
+ * creation in Node never ends in places such as /proc, where the system reports a folder as missing but denies its
+ * creation.
  */
 function makeFolders(folder: string): boolean {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
@@ -164,21 +166,24 @@ function makeFolders(folder: string): boolean {
     mkdirSync(folder)
     return true
   } catch (error) {
-    // Another command has created it in the meantime.
+    // Another command has created the folder in the meantime.
     if (isThere()) return false
     throw error
   }
 }
 
-/** Creates MILL_HOME if missing and returns its real path, so that different names for it are treated as one. */
+/**
+ * Creates MILL_HOME if it does not exist. Returns the real path, so that different names for the same folder are
+ * treated as one folder.
+ */
 export function openHome(home: string): string {
   try {
     const made = makeFolders(home)
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {
-      // As root, the server runs as another user who must be able to traverse the folder; no file inside is readable
-      // for others.
+      // If this process runs as root, the server runs as another user, who must be able to traverse the folder. Other
+      // users can't read any file in the folder.
       chmodSync(home, 0o711)
     }
     return realpathSync(home)

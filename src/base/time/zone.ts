@@ -1,6 +1,6 @@
 // Days, hours and time spans in a chosen time zone.
 
-// No zone has ever jumped by more than a day, and none changes its clock twice within two days.
+// No zone has ever jumped by more than a day, and no zone changes its clock twice within two days.
 const around = 26 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -59,7 +59,7 @@ export function dayNumber(day: string): number {
   return dayOf(day).getTime() / dayMs
 }
 
-/** True for a valid calendar day; `2026-02-30` is not one. */
+/** True for a valid calendar day. False, for example, for `2026-02-30`. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const day = Date.parse(`${text}T00:00:00Z`)
@@ -77,8 +77,8 @@ export function formatInstant(instant: Date): string {
 }
 
 /**
- * Instants at which the zone's clocks show a wall time: one, or two when clocks go back. For a time that is skipped,
- * the instant is later by the size of the jump.
+ * Instants at which the zone's clocks show a wall time. There are two instants if the clocks go back, otherwise one.
+ * For a time that is skipped, the instant is later by the size of the jump.
  */
 export function instantsOf(zone: string, wall: number): readonly number[] {
   const before = offset(zone, wall - around)
@@ -90,7 +90,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** Maximum difference between wall times and instants near both ends of a period. */
+/** Largest change of the zone's offset near either end of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))
@@ -109,7 +109,10 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** A hundred years: older than any answer, and still a valid interval for the database to subtract from now. */
+/**
+ * Longest duration: a hundred years. No answer is older, and the database can still subtract this interval from the
+ * current time.
+ */
 const longest = 36_500 * dayMs
 
 /** Parses `12h`, `90s`, `30d` or a plain `0`. Returns null if the text is not a duration, or exceeds 36500 days. */

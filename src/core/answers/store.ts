@@ -18,13 +18,13 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
-// Batch size limit in bytes. Postgres accepts messages of up to one gigabyte; a few bodies of maximum size reach this
-// limit first.
+// Maximum size of a batch in bytes. Postgres accepts messages of up to one gigabyte. This limit is lower: a few bodies
+// of maximum size already reach it.
 const mostBytes = 64 * 1024 * 1024
 
 /**
- * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call at most once
- * per transaction, because the lock order is only guaranteed within one statement.
+ * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call this function
+ * at most once per transaction, because the lock order is only guaranteed within one statement.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,
@@ -209,7 +209,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // One literal, because a spread in this loop would take a fifth of the time of a batch.
+      // Uses one array literal, because a spread in this loop would take a fifth of the time of a batch.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }
@@ -323,7 +323,7 @@ class Rows<Name extends TableName> {
     this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  /** Adds a row. Each answer has hundreds of values, so they are passed by position, without a lookup by name. */
+  /** Adds a row. Each answer has hundreds of values, so the values are passed by position, without a lookup by name. */
   add(row: RowOf<(typeof tables)[Name]>): void {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }

@@ -4,19 +4,21 @@ import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 import type { ListedGroup } from '../enqueue/prospect.ts'
 
-/** Null fields mean that the balance or the price of a class is unknown. */
+/** Result of a forecast. It is `unknown` if the balance or the price of a class is missing. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without limits; present if only the balance is missing. */
+      /**
+       * Cost of the next 24 hours without any limits. Present only if the balance is missing and all prices are known.
+       */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
 /**
- * Processes open work and future nights in chronological order, and computes the cost of each and the time at which
- * credits run out.
+ * Processes open work and future nights in chronological order. Computes the cost of each run and night, and the time
+ * at which credits run out.
  */
 export function forecastOf(input: ForecastInput): Forecast {
   const { balance, prices, open, groups } = input
@@ -44,7 +46,7 @@ export function forecastOf(input: ForecastInput): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours, assuming that there are enough credits for all of it. */
+/** Cost of the next 24 hours, assuming that there are enough credits. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
     walk(input, { balance: Infinity, price })
@@ -70,7 +72,7 @@ function walk(
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
-      // The events are sorted, so that its rivals follow a night directly.
+      // The events are sorted, so the rivals of a night directly follow it.
       let end = at + 1
       while (isRival(events[end], event)) end += 1
       spending.buyNight(event, known, shareAmong(event, events.slice(at, end)))
@@ -85,7 +87,9 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True for nights with the same due time and priority, which divide the credits by the shares of their lists. */
+/**
+ * True if both nights have the same due time and priority. Such nights divide the credits by the shares of their lists.
+ */
 function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
   const priority = one?.priority ?? priorities.usual
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
@@ -107,9 +111,9 @@ type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 export interface QueryGroup
   extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
-  /** Time at which the newest answer was received; null if there is none. */
+  /** Time at which the newest answer was received; null if there is no answer. */
   readonly answeredAt: number | null
-  /** Day that the queries were bought for; known only if a list sets an interval. */
+  /** Day that the queries were bought for. The day is known only if a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
@@ -136,9 +140,9 @@ export interface ComingNight {
   readonly maxAgeMs: number
   /** True if the tasks left over from an older night are bought first. */
   readonly keepsOld: boolean
-  /** 1 is bought first, 9 last; the default is 5. */
+  /** Priority, from 1 (bought first) to 9 (bought last). The default is 5. */
   readonly priority?: number
-  /** The list's share of a night's credits when credits are short; absent or null if no list has a share. */
+  /** The list's share of a night's credits when credits are short. It is absent or null if no list has a share. */
   readonly part?: number | null
 }
 
@@ -154,7 +158,7 @@ export interface ForecastInput {
   /** Credits left after calls in flight are paid; null if no balance is known. */
   readonly balance: number | null
   readonly floor: number
-  /** Price of a query by price class: the recent average and the recent maximum. */
+  /** Recent average price and recent maximum price of a query, by price class. */
   readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
   /** Daily budget, a function that returns the day of an instant, and the credits used today. */
@@ -170,7 +174,7 @@ export interface ForecastInput {
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
-  /** Renewals of the plan, with the balance after each; null while it is unknown. */
+  /** Renewals of the plan, each with the balance after the renewal. The balance is null while it is unknown. */
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
@@ -180,13 +184,13 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Number of queries to buy, and number of those that are skipped or have a recent enough answer. */
+  /** Number of queries to buy, and number of queries that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
   /** Number of queries that budget and floor allow. */
   readonly bought: number
   readonly credits: number
-  /** Credits if every query has the highest price. */
+  /** Cost in credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
   /** Limit that cuts the run or night short. */
@@ -207,7 +211,7 @@ interface Leftover {
   readonly budget: number | null
   readonly portions: readonly Portion[]
   readonly month: string
-  /** Day or month whose budget is used up; null if the tasks wait for credits. */
+  /** Day or month whose budget is used up and must end first; null if the tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -242,7 +246,7 @@ class Spending {
   }
 
   buyNight(night: ComingNight, known: Members, part: number): void {
-    // A night replaces an older one of its list, unless the schedule keeps every night.
+    // A night replaces an older night of its list, unless the schedule keeps every night.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#input
     const now = [dayOf(night.at), monthOf(night.at)]
@@ -297,7 +301,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of a run or list end as unaffordable; tasks beyond any other limit wait.
+    // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = this.#allowances.waitsFor(cut, about.at)
@@ -385,7 +389,7 @@ function isNotDue(
   if (answeredAt > at - (interval?.maxAgeMs ?? maxAgeMs)) return true
   const tonight = dayNumber(day)
   const every = interval?.everyDays ?? null
-  // An explicit interval takes precedence over one derived from the history.
+  // An explicit interval takes precedence over an interval derived from the history.
   if (every !== null) return answeredDay !== null && answeredDay + every > tonight
   const due = adaptive && (interval?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
   return due !== undefined && due > tonight
@@ -402,7 +406,10 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/** Next due day of a query by its cadence, moved accordingly if an answer arrived after the cadence was decided. */
+/**
+ * Next due day of a query by its cadence. If an answer arrived on or after that day, the next interval starts at the
+ * answer.
+ */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn ?? null)
@@ -418,7 +425,7 @@ function numberOf(day: string | null): number | null {
 interface Drawer {
   readonly at: number
   readonly list: string
-  /** Month of the run's date, such as 2026-11; selects the list's budget. */
+  /** Month of the run's date, such as 2026-11. The month selects the budget of the list. */
   readonly month: string
 }
 

@@ -1,4 +1,4 @@
-// Reads the data for a forecast, computes it, and prints it as a table, sentences or JSON.
+// Reads the data for a forecast, computes the forecast, and prints it as a table, sentences or JSON.
 
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import type { Config } from '../../base/config.ts'
@@ -54,7 +54,7 @@ export async function readCreditForecast(
   const renewals =
     renewal === null ? [] : await foreseeRenewals(db, { renewal, zone, supplier, span })
   const perMinute = await readPace(db, supplier)
-  // A worker's floor may be higher than the configured one.
+  // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)
   const monthOf = monthsOf(renewal, zone)
@@ -83,18 +83,18 @@ export async function readCreditForecast(
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
-    // Schedules with an unknown cost, and why.
+    // Schedules with an unknown cost, with the reason.
     unpriced: await readUnpriced(db),
-    // Next renewal of the plan; null if none is configured.
+    // Next renewal of the plan; null if no renewal is configured.
     renewal: renewals[0] ?? null,
   }
 }
 
 /**
  * Recent prices of a query of each class, including retries. Uses the calls of the last day on which the class was
- * bought, because older prices may be outdated; without a recent call, the highest price of the class is assumed. The
- * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next look
- * cheap.
+ * bought, because older prices may be outdated. Without a recent call, the highest price of the class is assumed. The
+ * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
+ * look cheap.
  */
 async function readPrices(
   db: Database,
@@ -133,10 +133,10 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
-/** More nights than this would take seconds, and nobody reads them. */
+/** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
-/** The coming nights. The period is shorter than asked if it has too many of them, but at least a day. */
+/** Returns the coming nights of a period. A period with too many nights is shortened, but never below one day. */
 function nightsWithin(
   coming: readonly ComingSchedule[],
   { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
@@ -152,7 +152,10 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/** Due times by pattern and zone. Many schedules share them, and a pattern for every minute takes long to compute. */
+/**
+ * Due times by pattern and zone. Many schedules have the same pattern, and the due times of a pattern for every minute
+ * take long to compute.
+ */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(
@@ -177,7 +180,7 @@ function nightsOfSchedule(
   }))
 }
 
-/** Enabled schedules whose list was never read, so that its size is unknown. */
+/** Enabled schedules whose list was never read. The size of such a list is unknown. */
 async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -192,7 +195,9 @@ async function readUnpriced(db: Database) {
   }))
 }
 
-/** Predicts the renewals. Each is assumed to restore the balance to the level after the previous renewal. */
+/**
+ * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
+ */
 async function foreseeRenewals(
   db: Database,
   {
@@ -218,7 +223,7 @@ async function foreseeRenewals(
   return next.map((at) => ({ at, balance }))
 }
 
-/** Calls per minute while the account was last working; null if there are too few. */
+/** Calls per minute while the account was last working; null if there were too few calls. */
 async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
   const { rows } = await db.executeQuery(
     statement<{ per_minute: number | null }>('buying_pace', { account, origin }),
@@ -226,7 +231,7 @@ async function readPace(db: Database, { account, origin }: Supplier): Promise<nu
   return rows[0]?.per_minute ?? null
 }
 
-/** Highest balance within a period; null if none was reported. */
+/** Highest balance within a period; null if no balance was reported. */
 async function balanceAfter(
   db: Database,
   { account, origin }: Supplier,
@@ -401,7 +406,7 @@ function floorLine(
     : `the credit floor is not reached before ${day} at recent prices; at the highest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
-/** Credits to add, and by when, so that nothing stops at the floor before the next renewal. */
+/** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)
@@ -422,7 +427,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Counts the queries that are not bought because of budgets although credits suffice. */
+/** Counts the queries that are not bought because of budgets, although the credits suffice. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

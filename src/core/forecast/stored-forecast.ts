@@ -32,7 +32,7 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
 export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
-    // An unreachable database is reported elsewhere; the view shows the age of its figures.
+    // An unreachable database is reported elsewhere, and the view shows the age of the forecast.
     looking = refreshForecast(mill).catch(() => undefined)
   }
   const timer = setInterval(look, lookEveryMs)
@@ -47,7 +47,7 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
 
 /**
  * Claims the next computation, unless the last one is recent. The longer a computation takes, the less often it runs.
- * Returns null if none is due or the account was never used.
+ * Returns null if no computation is due, or if the account was never used.
  */
 async function claimForecast(
   db: Database,
@@ -112,7 +112,7 @@ async function storeForecast(db: Database, account: number, found: CreditForecas
   })
 }
 
-/** Result of the last forecast of an account, for metrics; null if none was computed. */
+/** Result of the last forecast of an account, for metrics; null if no forecast was computed. */
 export async function readStoredForecast(
   db: Database,
   { account, origin }: { readonly account: string; readonly origin: string },

@@ -9,19 +9,22 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 
 /** An account balance as the ledger sees it. Times are milliseconds by the database clock. */
 export interface Account {
-  /** Number of calls started so far; used to order calls by their start. */
+  /** Number of calls started so far. The number orders calls by their start. */
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
   /** Balance reported by the answer whose call started last; null before the first answer. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after that call started; the balance that it reported may not include them. */
+  /**
+   * Credits used by calls that ended after the call of `seen` started. The balance in `seen` may not include these
+   * credits.
+   */
   readonly spentSince: number
-  /** Balances reported since shortly before that call started; null before the first. */
+  /** Balances reported since shortly before the call of `seen` started; null before the first report. */
   readonly reported: ReportedBalances | null
   /**
-   * The same since a later moment. Replaces `reported` once the newest balance is from a call that started after that
-   * moment.
+   * Balances reported since a later moment. They replace `reported` once the newest balance is from a call that started
+   * after that moment.
    */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
@@ -31,7 +34,7 @@ export interface Account {
   readonly uncertain: number
   /** Floor at which calls last stopped because the balance was too low; null while there are enough credits. */
   readonly drainedFloor: number | null
-  /** Calls made to learn the balance since a balance was last reported. */
+  /** Number of calls made to learn the balance since a balance was last reported. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -40,13 +43,14 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that this balance was reported to; empty before the first report. */
+  /** Fingerprints of the keys that this balance was reported to. Empty before the first report. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Fall of the balance per call in excess of the billed cost, for the current window of calls and the previous one:
-   * external spend, or missing or understated bills. `last` is null until the first window is complete.
+   * Credits per call by which the balance fell more than billed, because of external spend, or of missing or
+   * understated bills. `now` is for the current window of calls, and `last` for the previous window. `last` is null
+   * until the first window is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
@@ -56,16 +60,16 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** The balance reported by the answer to the call with this start number. */
+/** A balance, with the start number of the call whose answer reported it. */
 interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported since then and the record of it was lost. */
+  /** True if a lower balance may have been reported afterwards and the record of that report was lost. */
   readonly doubted?: boolean
 }
 
-/** Balances reported by responses that finished after this many calls had started. */
+/** Balances reported by responses that finished after the call with start number `seq` had started. */
 interface ReportedBalances {
   readonly seq: number
   /** Lowest balance reported. */
@@ -77,56 +81,66 @@ interface ReportedBalances {
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /** A stopped account resumes once its balance exceeds the floor by this many times the highest cost. */
+  /**
+   * Number of times the highest cost by which the balance of a stopped account must exceed the floor before calls
+   * resume.
+   */
   hysteresis: 2,
   /**
-   * If the reported balance is older than this, calls go out one at a time, because others may have spent credits
-   * since.
+   * Age of a reported balance beyond which calls go out one at a time, because other users of the account may have
+   * spent credits since.
    */
   oldestSightingMs: 600_000,
-  /** The server charges a call at most this long after it ended on our side. */
+  /** Maximum time between the end of a call on our side and the moment at which the server charges the call. */
   graceMs: 120_000,
   /**
    * Number of calls made one at a time before any balance is known or after a renewal: the first call, and its retries
    * if the answer can't be read.
    */
   blindCalls: 5,
-  /** Pause between two such calls. */
+  /** Pause between two calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a class before their maximum is trusted as a bound. After that, only this many
-   * recent costs count.
+   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, the same
+   * number of the most recent costs count.
    */
   trustedAfter: 30,
   /**
-   * A cost seen once that exceeds the next highest by this factor is an outlier. A call that goes out alone ignores it.
+   * Factor by which an outlier exceeds the next highest cost. An outlier is a cost seen only once. The bound of a call
+   * that goes out alone ignores outliers.
    */
   oddFactor: 10,
-  /** Until a class is trusted, its bound is this many times the highest cost seen, when compared with the balance. */
+  /**
+   * Multiple of the highest cost that bounds a price class until its maximum is trusted. It applies when calls are
+   * compared with the balance.
+   */
   youngFactor: 4,
-  /** Unreadable calls before a task's outcome is recorded as unknown: the first and two retries. */
+  /** Number of unreadable calls after which a task's outcome is recorded as unknown: the first call and two retries. */
   unreadCalls: 3,
-  /** Failed but readable calls before a task fails. */
+  /** Number of failed but readable calls after which a task fails. */
   failedCalls: 5,
-  /** Worker deaths with this task's call in flight before the task is treated as the suspected cause. */
+  /** Number of worker deaths during calls of a task after which the task is treated as the cause. */
   deaths: 3,
-  /** Wait after the first rate-limit response; doubles with each further one. */
+  /** Wait after the first rate-limit response. The wait doubles with each further rate-limit response. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
-  /** Minimum number of calls over which external spend is measured; with fewer than `first`, it is not estimated. */
+  /**
+   * Minimum number of calls over which external spend is measured. With fewer than `first` calls, external spend is not
+   * estimated.
+   */
   externalCalls: { first: 10, whole: 30 },
 } as const
 
-/** Cost class of a call: the parameters that determine its price. */
+/** Price class of a call: the parameters that determine its price. */
 export function costClass(query: { readonly num: number; readonly device: string | null }): string {
   return `${query.num}/${query.device ?? '-'}`
 }
 
 /**
  * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
- * newest balance minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then. One of those balances is from the call that the API charged last: it excludes only open calls,
- * and the lowest balance is no greater.
+ * newest balance, minus the cost of all calls that ended since the call of that balance started. The second is the
+ * lowest balance reported since that start. One of the balances reported since is from the call that the API charged
+ * last. That balance excludes only open calls, and the lowest balance is not greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -146,7 +160,10 @@ interface Month {
   readonly ends: number
 }
 
-/** Periods searched for the last renewal: for monthly plans, then yearly ones, then those renewing on a leap day. */
+/**
+ * Periods searched for the last renewal: first for monthly plans, then for yearly plans, then for plans that renew on a
+ * leap day.
+ */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
@@ -185,7 +202,10 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run, its budget (null if it has no limit of its own), and the credits used or reserved for calls in flight. */
+/**
+ * A run, its budget, and the credits used or reserved for calls in flight. The budget is null if the run has no limit
+ * of its own.
+ */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -218,8 +238,8 @@ function runBudgets(db: Database) {
 }
 
 /**
- * Sets the total budget of each of these runs. Returns false and changes nothing if a run has already used more,
- * because workers may buy concurrently.
+ * Sets the total budget of each of the given runs. Returns false and changes nothing if a run has already used more:
+ * workers may buy concurrently.
  */
 export function setRunBudgets(
   db: Database,
@@ -240,7 +260,7 @@ export function setRunBudgets(
   })
 }
 
-/** Monthly budget of a list, and how much of it is used or reserved by the runs dated in that month. */
+/** Monthly budget of a list, and the credits that the runs dated in that month have used or reserved. */
 interface ListBudget {
   readonly list: string
   /** Month in the form 2026-11. */
@@ -249,23 +269,26 @@ interface ListBudget {
   readonly gone: number
 }
 
-/** Reads the list budgets for the months of these runs. */
+/** Reads the list budgets for the months of the given runs. */
 export function readListBudgets(db: Database, runs: readonly number[]) {
   return readRows<ListBudget>(db, 'list_budgets_of_runs', { runs })
 }
 
-/** Reads all list budgets, for the months of their open runs and for the month of this day. */
+/** Reads all list budgets, for the months of their open runs and for the month of the given day. */
 export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
-/** Sets the monthly budget of a list; null removes the limit. Throws if more is used in the month of `day` or of an open run. */
+/**
+ * Sets the monthly budget of a list; null removes the limit. Throws if the list has already used more in the month of
+ * `day` or of an open run.
+ */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // The statement checks what has been used, because workers may buy concurrently.
+    // The statement itself checks the credits used, because workers may buy concurrently.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

@@ -1,4 +1,4 @@
-// Decides which tasks may be bought now, and why the others may not. All rules are pure functions.
+// Decides which tasks may be bought now, and gives the reason for the other tasks. All rules are pure functions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
@@ -10,10 +10,13 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls whose start times are this close together start together, so that lanes are filled in groups. */
+/** Time by which a call may start earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** Decides which of these calls may be made. A pure function, used by workers and by the model in the tests. */
+/**
+ * Decides which of the requested calls may be made. This is a pure function, used by workers and by the model in the
+ * tests.
+ */
 export function admit(
   account: Account,
   costs: Costs,
@@ -52,7 +55,7 @@ class AdmissionCheck {
     this.#rules = rules
   }
 
-  /** True if no more calls may go out in this group. */
+  /** True if no more calls of this group may go out. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -68,7 +71,7 @@ class AdmissionCheck {
 
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
-    // The result of a call in flight may change the decision, so decide nothing final before it ends.
+    // The result of a call in flight may change the decision, so nothing final is decided before that call ends.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
     const spent = budgetStop(this.#account, this.#rules, this.#limits)
@@ -102,7 +105,8 @@ class AdmissionCheck {
   #tryCredit(request: CallRequest): Limit | null {
     if (!this.#rules.counts) return this.#grant(request, 0)
     const bound = boundOf(this.#costs, request.class)
-    // For a price class never seen before, one call goes out first to find out the price; the others wait for it.
+    // For a price class never seen before, one call goes out first to find out the price. The other calls wait for its
+    // answer.
     if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
     const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
@@ -198,11 +202,11 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks outside this decision; counted only while credits are scarce. */
+  /** Number of more urgent open tasks outside this decision. They are counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, or of its list for the month of the run; null if the list has no budget. */
+/** Budget of a run, with the budget of its list for the month of the run. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
@@ -222,9 +226,9 @@ export interface Rules {
   /** First day of the current budget month. */
   readonly month: string
   readonly monthEnds: number
-  /** Calls per second across all workers. */
+  /** Maximum number of calls per second, across all workers. */
   readonly rateLimit: number | null
-  /** Maximum calls in flight across all workers. */
+  /** Maximum number of calls in flight, across all workers. */
   readonly mostInFlight: number | null
   /** Returns the first plan renewal after a time; null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
@@ -244,9 +248,9 @@ export interface GrantedCall {
 /** Next step for tasks that got no reservation. */
 export type Deferral =
   | { readonly kind: 'none' }
-  /** Wait for calls in flight, whose results may change the decision. */
+  /** The task waits for calls in flight, whose results may change the decision. */
   | { readonly kind: 'wait'; readonly ms: number }
-  /** Yield to more urgent tasks elsewhere in the queue. */
+  /** The task yields to more urgent tasks elsewhere in the queue. */
   | { readonly kind: 'yield' }
   | {
       readonly kind: 'stop'
@@ -262,11 +266,11 @@ interface Admission {
   readonly deferral: Deferral
   /** Runs whose own budget or list budget is used up: their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** Of these runs, those whose list budget is used up. */
+  /** Runs among `spentRuns` whose list budget is used up. */
   readonly spentByList: readonly number[]
   /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
-  /** Expected fall of the balance per call in flight in excess of its bill. */
+  /** Credits per call in flight by which the balance is expected to fall more than billed. */
   readonly external: number
 }
 
@@ -290,7 +294,7 @@ interface AdmissionState {
   readonly rules: Rules
 }
 
-/** Returns the reason why no call at all may go out; null if there is none. */
+/** Returns the reason why no call at all may go out; null if calls may go out. */
 function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
@@ -311,8 +315,8 @@ function stopFor(
 }
 
 /**
- * Returns the limit that a call of this size would exceed: the budget of its run, its list, the day or the month, the
- * floor, or more urgent tasks.
+ * Returns the limit that a call with a bound of `size` credits would exceed. The limits are the budgets of the run,
+ * list, day and month, the floor, and the credits needed for more urgent tasks.
  */
 function limitReached(
   { account, costs, budgets, rules }: AdmissionState,
@@ -346,8 +350,8 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * The first call drawn from a budget needs room only for the smaller bound. If the price is still unknown, the call may
- * use whatever is left.
+ * Credits that a budget must have left for a call. If no other call has reserved credits of the budget, the smaller
+ * bound is enough. If the price is also unknown, any remaining credits are enough.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
   if (!idle) return size
@@ -366,7 +370,8 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
 }
 
 /**
- * Credits provably available for this many further calls, allowing for a fall of the balance in excess of each bill.
+ * Credits provably available for the given number of further calls. Allows for credits by which the balance falls more
+ * than billed.
  */
 function roomFor(
   { account, costs, rules }: AdmissionState,
@@ -377,14 +382,17 @@ function roomFor(
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 
-/** A call that goes out alone ignores external spend seen in only one of the two windows. */
+/**
+ * External spend to expect per call. A call that goes out alone ignores external spend seen in only one of the two
+ * windows.
+ */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
 
 /**
- * True if many credits may have been spent since the balance was reported: by others, or without a record in the
- * ledger.
+ * True if many credits may have been spent since the balance was reported, by other users of the account or without a
+ * record in the ledger.
  */
 function isStale(account: Account, rules: Rules): boolean {
   const { seen } = account
@@ -411,7 +419,10 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/** True if the plan was renewed after the balance was last reported. Allows a few tries, then one per renewal. */
+/**
+ * True if the plan was renewed after the balance was last reported. Allows a few tries at first, and then one try per
+ * renewal.
+ */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
@@ -463,7 +474,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** The account, advanced to the day and month of the rules. */
+/** Returns the account, advanced to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
   // The day never moves back: otherwise workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
@@ -475,7 +486,7 @@ function inPeriod(account: Account, { day, month }: Rules): Account {
   }
 }
 
-/** The stop at the monthly or daily budget; null if neither blocks a call. */
+/** Returns the stop at the monthly or daily budget; null if neither budget blocks a call. */
 function budgetStop(
   { daySpent, monthSpent }: Account,
   { dailyBudget, dayEnds, monthlyBudget, monthEnds }: Rules,
@@ -510,7 +521,10 @@ interface SortedTasks {
   readonly reused: { task: number; search: number }[]
 }
 
-/** Discards work that was delivered twice: the database decides what is still to be bought. */
+/**
+ * Sorts requested tasks by whether they must still be bought. The database decides this, so work that was delivered
+ * twice is discarded.
+ */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -534,7 +548,10 @@ export function sortTasks(
   return sorted
 }
 
-/** Credits are scarce if fewer calls than this fit above the floor. Only then is urgency considered. */
+/**
+ * Number of calls above the floor below which credits count as scarce. Urgency is considered only while credits are
+ * scarce.
+ */
 const scarce = 1_000
 
 /** Priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
@@ -550,7 +567,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** Counts the more urgent tasks elsewhere for each of these priorities. */
+/** Counts, for each of the given priorities, the more urgent tasks outside this decision. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],
@@ -564,7 +581,7 @@ export async function countUrgent(
   return counts
 }
 
-/** Adds to each request the number of more urgent tasks elsewhere. */
+/** Adds to each request the number of more urgent tasks outside this decision. */
 export function requestsOf(
   ready: readonly ReadyTask[],
   urgent: ReadonlyMap<number, number>,

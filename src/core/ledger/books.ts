@@ -7,7 +7,7 @@ import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListBudgetUse } from './waiting.ts'
 
-/** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
+/** A row of `accounts` as the ledger reads and writes it. Times are in milliseconds. */
 export interface AccountRow {
   readonly seq: number
   readonly used_total: number
@@ -68,13 +68,13 @@ interface StopRow {
   readonly detail: string | null
 }
 
-/** Snapshot of an account's books; no row is locked. */
+/** Snapshot of an account's books, read without locking any row. */
 export interface Books {
   readonly account: AccountRow
-  /** Changes whenever the account's row changes. */
+  /** Version of the account's row, which changes with every change of the row. */
   readonly version: string
   readonly now_ms: number
-  /** Floor in force; 0 if no worker is alive. */
+  /** Floor in force, or 0 if no worker is alive. */
   readonly floor: number
   readonly costs: readonly CostRow[]
   readonly stops: readonly StopRow[]
@@ -126,7 +126,7 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-/** Reads the books of an account; nothing is locked. */
+/** Reads the books of an account without locking any row. */
 export async function readBooks(db: Database, account: number): Promise<Books> {
   const { rows } = await sql<AccountRow & Omit<Books, 'account'>>`
     select ${accountColumns}, ${booksColumns}
@@ -137,9 +137,9 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Locks the account's row, then the rows of the runs; only the process that holds these locks writes. The next
- * statement sees everything written before. All statements are sent together, so no lock is held while waiting for
- * this process.
+ * Locks the account's row, then the rows of the runs. Only the process that holds these locks writes, so the next
+ * statement sees everything that was written before. All statements are sent together, so no lock is held while waiting
+ * for this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(statement('lock_account', { account }))
@@ -181,15 +181,17 @@ export interface Reservation {
   readonly floor: number
   /** False for a test account, which has no floor. */
   readonly counts: boolean
-  /** Maximum calls in flight across all workers; null if there is no limit. */
+  /** Maximum number of calls in flight, across all workers; null if there is no limit. */
   readonly most_in_flight: number | null
-  /** Expected balance drop per call in flight in excess of its bill. */
+  /** Credits per call in flight by which the balance is expected to fall more than billed. */
   readonly external: number
   /** Version of the books that the decision is based on. */
   readonly version: string
   /** True if the decision holds as long as the credits suffice, whatever other workers have written since. */
   readonly steady: boolean
-  /** New values of the account except its sums; written only if the account has not changed since it was read. */
+  /**
+   * New values of the account except its sums. They are written only if the account has not changed since it was read.
+   */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -211,7 +213,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of the run's list as it was read; null if there is none. */
+    /** Budget of the run's list as it was read; null if the list has no budget. */
     list: ListBudgetUse | null
   }[]
   readonly grants: readonly {
@@ -227,7 +229,7 @@ export interface Reservation {
   /** Price classes never seen before, each of which gets one call now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks of runs without budget left that no existing answer covers: only a call could answer them. */
+  /** Tasks of runs with no budget left that cannot reuse an existing answer: only a call could answer such a task. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]
@@ -249,7 +251,8 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    // Other accounts may be buying the same query: the first one buys it, and the others reuse its answer.
+    // Other accounts may be buying the same query. The first account buys the query, and the other accounts reuse its
+    // answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
     // Other runs may be drawing on the budgets of the lists.

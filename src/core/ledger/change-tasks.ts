@@ -10,8 +10,8 @@ import { troubleOf } from '../../base/database/trouble.ts'
 const portion = 2000
 
 /**
- * Ends a run: the first statement stops all buying, then open tasks are cancelled in batches. Calls in flight are still
- * settled and their answers kept. If cancelling was interrupted, the run may be cancelled again.
+ * Ends a run. The first statement stops all buying, and then open tasks are cancelled in batches. Calls in flight are
+ * still settled, and their answers are kept. After an interruption, call this function again to continue.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
   const ended = await db
@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Counts the open tasks of a run that `cancelRun` would end; null if there is no such run. */
+/** Counts the open tasks that `cancelRun` would end; null if `cancelRun` would not end this run. */
 export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
   const found = await db
     .selectFrom('runs')

@@ -35,10 +35,10 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** A finished call, reduced to the data that an entry needs. */
+/** A finished call with only the data that an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
-/** Source of the answers, stored with each of them. */
+/** Source of answers, stored with each answer. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
@@ -107,7 +107,8 @@ function waitOf(verdict: Verdict): number | null {
 }
 
 /**
- * Returns the information that a verdict gives about the whole account: a reason to stop, or that the API answered.
+ * Returns the information that a verdict gives about the whole account: a reason to stop, or the fact that the API
+ * answered.
  */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
@@ -179,7 +180,7 @@ function nothingKnown(call: CallName) {
 }
 
 /**
- * Entry without rows, for an answer whose rows the database rejects. It counts as an unreadable answer, so the query is
+ * Entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the query is
  * not bought again.
  */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
@@ -190,8 +191,8 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 }
 
 /**
- * Entry for an answer that the database rejects altogether. Keeps its body and cost, drops its rows, and records the
- * reason in its task.
+ * Entry for an answer that the database rejects altogether. The entry keeps the body and the cost, drops the rows, and
+ * records the reason in the task.
  */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null

@@ -9,7 +9,9 @@ import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
 import { type SettlementRules, settleCalls } from './settle.ts'
 
-/** The two clocks of a machine: the monotonic one stops during sleep, and the wall clock may be adjusted. */
+/**
+ * The two clocks of a machine: the monotonic clock (`steady`) stops during sleep, and the wall clock may be adjusted.
+ */
 export interface Clocks {
   readonly steady: number
   readonly wall: number
@@ -60,7 +62,7 @@ export async function closeWorker(db: Database, worker: WorkerName): Promise<voi
   await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }
 
-/** Calls in flight whose worker's lease has expired, oldest first, with their accounts. */
+/** Finds the calls in flight of workers whose lease has expired, oldest first, with their accounts. */
 function findAbandoned(
   db: Database,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -82,7 +84,8 @@ function findAbandoned(
 const largestSkewMs = 5_000
 
 /**
- * Rejects a host whose clock is wrong: it would treat other workers' jobs as stalled and run its own at the wrong time.
+ * Throws if the clock of this host is wrong: its worker would treat other workers' jobs as stalled and run its own jobs
+ * at the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
@@ -103,12 +106,12 @@ type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'
 const together = 100
 
 /**
- * Lease of a worker: until it expires, other workers leave its calls alone. Tracked on the database's clock and both
- * clocks of this machine.
+ * Lease of a worker: until the lease expires, other workers leave the worker's calls alone. The lease is tracked on the
+ * database's clock and on both clocks of this machine.
  */
 export class Lease {
   readonly worker: number
-  /** Fingerprint of the key in use; a new one is stored with the next heartbeat. */
+  /** Fingerprint of the key in use. A new fingerprint is stored with the next heartbeat. */
   key: string | null
   readonly #options: LeaseOptions
   #term: Clocks
@@ -126,7 +129,10 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** Latest known term of the lease. Until it ends, no other worker gives up a call that is already in the database. */
+  /**
+   * Latest known term of the lease. Before the term ends, no other worker gives up a call that is already in the
+   * database.
+   */
   get term(): Clocks {
     return this.#term
   }
@@ -152,12 +158,13 @@ export class Lease {
   }
 
   /**
-   * Gives up calls whose worker's lease expired: they may have been charged, and no process waits for their answers.
+   * Gives up the calls of workers whose lease expired. These calls may have been charged, but no process waits for
+   * their answers.
    */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
-    // All of them at once: a worker with hundreds of lanes leaves as many calls.
+    // Gives up all calls in one go: a worker with hundreds of lanes leaves hundreds of calls.
     for (let found = together; found === together; reaped += found) {
       const abandoned = await findAbandoned(this.#options.db, { after, limit: together })
       for (const account of new Set(abandoned.map((call) => call.account))) {
@@ -171,8 +178,9 @@ export class Lease {
   }
 
   /**
-   * Releases in-flight calls whose reservation this worker gave up: they will never be sent. Leaves all other calls
-   * alone, even those unknown to this process: a call that came from a copy of the database may have been charged.
+   * Releases in-flight calls whose reservation this worker gave up, because such calls will never be sent. Leaves all
+   * other calls alone, even calls unknown to this process: a call that came from a copy of the database may have been
+   * charged.
    */
   async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return
@@ -186,8 +194,8 @@ export class Lease {
   }
 
   /**
-   * Counts this worker's in-flight calls in the database, except those it gave up. If the worker itself has none in
-   * flight, the database was restored: settled calls are open again.
+   * Counts this worker's in-flight calls in the database, except calls that it gave up. If the worker itself has no
+   * calls in flight, such calls mean that the database was restored: settled calls are open again.
    */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
@@ -203,7 +211,7 @@ export class Lease {
     return { id: this.worker, host: hostname(), pid: process.pid }
   }
 
-  /** Calls of this worker in flight, according to the database. */
+  /** Calls of this worker that are in flight according to the database. */
   #inFlight() {
     return this.#options.db
       .selectFrom('calls')
@@ -216,26 +224,27 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Earliest possible end of a lease requested at this time: the database starts counting later. */
+/** Earliest possible end of a lease that was requested at the time `asked`: the database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if a call started now ends within the term by both clocks; either clock can show that the term is over. */
+/** True if a call started now ends within the term by both clocks. Either clock can show that the term is over. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** Heartbeats per lease. */
+/** Number of heartbeats within the length of a lease. */
 export const beats = 6
 /**
- * After an outage of more than this many heartbeats, other workers get the same number before their calls are given up.
+ * Number of heartbeats: after an outage that lasts longer, other workers get time for the same number of heartbeats
+ * before their calls are given up.
  */
 const sparedBeats = 2
 
 /**
- * Time until which no worker is reaped after a heartbeat: an outage that delayed this worker may also have delayed the
- * others.
+ * Returns the time before which no worker is reaped: an outage that delayed this worker's heartbeat may also have
+ * delayed other workers.
  */
 export function sparedUntil(
   before: number,

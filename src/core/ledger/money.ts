@@ -4,14 +4,14 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Days in a zone, both ends inclusive. */
+/** Days in a time zone. The first and the last day are included. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
   readonly zone: string
 }
 
-/** An account with its spending and its credit floor: the one in force, or that of its last worker. */
+/** An account with its spending and its credit floor: the floor in force, or the floor of its last worker. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */
@@ -27,7 +27,7 @@ export interface SpentRow {
   readonly dearest: number | null
 }
 
-/** All accounts, with the credits each used in a span. */
+/** Reads all accounts, with the credits that each account used in a span. */
 export function readAccountSpending(db: Database, span: ZonedSpan) {
   return db
     .selectFrom('accounts as a')
@@ -92,9 +92,9 @@ export function readBalancePoints(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Credits used by the calls of a span, by list and cost class, highest first. */
+/** Reads the credits used by the calls of a span, by list and price class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
-  // One pass for both groupings, so that a year of calls is read only once.
+  // Reads the calls once for both groupings, because a span may have a year of calls.
   const { rows } = await sql<SpentRow>`
     select
       case when grouping(l.name) = 0 then 'list' else 'class' end as by,

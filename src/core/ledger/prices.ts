@@ -1,4 +1,4 @@
-// Learns the cost of calls in each class, and bounds the cost of the next call.
+// Learns the cost of calls in each price class, and bounds the cost of the next call.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -7,19 +7,19 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Costs seen in one class. */
+/** Costs seen in one price class. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
   readonly seen: number
-  /** True while the first call of a class never seen before is in flight. */
+  /** True while the first call of a new price class is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Highest costs among those before the recent ones. */
+  /** Highest costs of the calls before the recent calls. */
   readonly earlier: Peak
 }
 
-/** The two highest of a set of costs; equal if the highest was seen twice. */
+/** The two highest of a set of costs. They are equal if the highest cost was seen twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -38,7 +38,7 @@ export const unknownCost: Cost = {
   earlier: noPeak,
 }
 
-/** Merges two sets and keeps the two highest costs. */
+/** Merges two sets of costs and keeps the two highest costs. */
 export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),
@@ -57,7 +57,7 @@ export interface ReportedCosts {
   readonly tried: boolean
 }
 
-/** Adds a cost, or a finished call that reported none. */
+/** Adds a cost, or a finished call that reported no cost. */
 export function addCost(
   reported: ReportedCosts | undefined,
   price: number | null,
@@ -71,18 +71,18 @@ export function addCost(
   }
 }
 
-/** Upper bounds of the cost of a call: when it goes out alone, and when it is one of several. */
+/** Upper bounds of the cost of a call: one for a call that goes out alone, and one for a call among several. */
 export interface Bound {
   /** Bound for a call that goes out alone. */
   readonly alone: number
-  /** Bound for one call among several; wider while few costs of the class are known. */
+  /** Bound for a call among several. This bound is higher while few costs of the price class are known. */
   readonly among: number
   readonly unseen: boolean
 }
 
 /**
- * Bounds the cost of a call. A class never seen gets twice the highest cost of all classes. A class with few known
- * costs gets extra margin while there is room.
+ * Bounds the cost of a call. A price class never seen before gets twice the highest cost of all classes. A class with
+ * few known costs gets an extra margin while there are enough credits.
  */
 export function boundOf(costs: Costs, name: string): Bound {
   const cost = costs.get(name)
@@ -95,7 +95,7 @@ export function boundOf(costs: Costs, name: string): Bound {
   return { ...boundOfSeen(cost), unseen: false }
 }
 
-/** Highest bounds of all classes with a known cost; null if there is none. */
+/** Highest bounds of all classes with a known cost; null if no class has a known cost. */
 export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
@@ -125,7 +125,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls; null if none of them was of this class. */
+  /** Average cost of the newest calls of the class; null if no recent call was of this class. */
   readonly average: number | null
 }
 
@@ -141,7 +141,7 @@ export interface Funds {
 
 const newest = 2000
 
-/** Reads balance and costs; an account that was never used has neither. */
+/** Reads the balance and the costs. An account that was never used has neither. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

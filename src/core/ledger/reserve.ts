@@ -1,4 +1,5 @@
-// Reserves calls: reads the ledger, decides, writes, and retries if another process changed the ledger in between.
+// Reserves calls: reads the ledger, decides, writes, and starts again if another process has changed the ledger in the
+// meantime.
 
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../base/database/database.ts'
@@ -19,13 +20,16 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Near the floor, every change of the ledger invalidates a decision. After this many failed tries in a row, wait. */
+/**
+ * Near the floor, every change of the ledger invalidates a decision. After `mostTries` failed tries in a row, the
+ * process waits.
+ */
 const mostTries = 12
 const contendedMs = 20
 
 /**
- * Reserves credits for the calls that are about to be sent. Decides without a lock from what was read, then writes with
- * one statement if nothing has changed; otherwise decides again.
+ * Reserves credits for the calls that are about to be sent. Reads and decides without a lock, then writes with one
+ * statement if nothing has changed since. Otherwise, reads and decides again.
  */
 export async function reserve(
   db: Database,
@@ -75,7 +79,7 @@ function nothing(deferral: Reserved['deferral']): Reserved {
 }
 
 export interface Reserved {
-  /** Calls to make now, by task. */
+  /** Calls that may be made now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
@@ -101,7 +105,7 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Derives from the rows which tasks may be bought, and under which rules. */
+/** Derives from the rows the tasks that may be bought, and the rules that apply. */
 export function prepareAdmission(
   spender: Spender,
   {
@@ -164,13 +168,13 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-/** The worker that reserves, its account and its rules. */
+/** The worker that reserves, with its account and its rules. */
 export interface Spender {
   readonly account: number
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use; changes if the key file is replaced. */
+  /** Fingerprint of the key in use. It changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly dailyBudget: number | null
@@ -181,17 +185,20 @@ export interface Spender {
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** Returns the first day of the budget month of an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** Returns the first time after a given one at which a stop for lack of credits may be retried automatically. */
+  /**
+   * Returns the first time after a given time at which a worker may automatically retry after a stop for lack of
+   * credits.
+   */
   readonly renewalAfter: (time: number) => number | null
   /**
    * Marks of calls whose reservation got no reply. These calls are never sent, even if the reservation was written.
    */
   readonly givenUp: Set<string>
-  /** Number of calls that the account had started at the last read; this number never decreases. */
+  /** Number of calls that the account had started at the last read. This number never decreases. */
   readonly begun: { seq: number }
 }
 
-/** A decision, with the rows it is based on. */
+/** A decision, with the rows that it is based on. */
 interface DecidedAdmission {
   readonly books: Books
   /** Costs as they were before the admission. */
@@ -202,7 +209,9 @@ interface DecidedAdmission {
   readonly rules: Rules
 }
 
-/** Converts a decision to the parameters of the statement that writes it; null if it changes nothing. */
+/**
+ * Converts a decision to the parameters of the statement that writes it. Returns null if the decision changes nothing.
+ */
 export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
@@ -238,7 +247,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission): Res
   }
 }
 
-/** Tasks of runs without budget left that only a call could answer: they end unanswered. */
+/** Tasks that end unanswered: only a call could answer them, and their runs have no budget left. */
 function unaffordable({
   admission,
   sorted,
@@ -252,8 +261,8 @@ function unaffordable({
 const mostGivenUp = 10_000
 
 /**
- * Remembers calls whose reservation got no reply: the database may have written it, or may still receive it. Drops the
- * oldest marks.
+ * Remembers calls whose reservation got no reply: the database may have written the reservation, or may still receive
+ * it. Drops the oldest marks.
  */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)
@@ -276,7 +285,10 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
   }))
 }
 
-/** Classes never seen before. On an account with a floor, one call of each goes out first to find out its cost. */
+/**
+ * Price classes never seen before. On an account with a floor, one call of each new class goes out first to find out
+ * its cost.
+ */
 function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -299,7 +311,7 @@ function liftedStops({ admission, books }: DecidedAdmission): Reservation['clear
     .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
-/** The tasks and runs as they were read: the reservation is written only if they have not changed. */
+/** The tasks and runs as they were read. The reservation is written only if neither has changed. */
 function basisOf({
   admission,
   found,

@@ -17,7 +17,7 @@ export type Effect =
   /** The task is retried while tries are left. */
   | {
       readonly kind: 'retry'
-      /** True if the call may have been charged although nothing could be read. */
+      /** True if the call may have been charged although its answer could not be read. */
       readonly ambiguous: boolean
       /** True if the worker died with the call in flight. */
       readonly death: boolean
@@ -47,12 +47,12 @@ export interface Patience {
 const retryMs = 1_000
 const longestRetryMs = 60_000
 
-/** Returns the state of a task after one of its calls ended; null if it does not change. */
+/** Returns the state of a task after one of its calls ended; null if the state does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
-      // A late answer completes a task that was given up, but not one that was cancelled or reused.
+      // A late answer completes a task that was given up, but not a task that was cancelled or reused.
       if (tries.state === 'cancelled' || tries.state === 'reused') return null
       if (tries.state === 'answered') return null
       return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }

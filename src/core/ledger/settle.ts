@@ -1,4 +1,4 @@
-// Settles finished calls: computes their effect on the account, tasks and runs, and writes it.
+// Settles finished calls: computes and writes their effect on the account, tasks and runs.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -50,7 +50,7 @@ function toReported(seq: number | null, least: number | null, untold: number): A
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** Values of an account that a reservation changes, apart from its sums. */
+/** Values of an account that a reservation changes, except the sums of the account. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -118,7 +118,7 @@ export function changeRow(change: Change) {
   }
 }
 
-/** Converts the reported costs to parameters of the same statement. */
+/** Converts the reported costs to parameters of the statement that writes the change. */
 export function priceRows({ prices }: Change) {
   return [...prices].map(([name, { peak, cheapest, tried }]) => ({
     class: name,
@@ -137,7 +137,9 @@ export interface CallOutcome {
   readonly startTotal: number
   readonly bound: number
   readonly class: string
-  /** Previous state of the call: an answer may arrive after the call was given up. */
+  /**
+   * Previous state of the call. It is not always `in_flight`, because an answer may arrive after the call was given up.
+   */
   readonly was: 'in_flight' | 'unknown' | 'washed'
   readonly now: CallEnding
 }
@@ -149,10 +151,10 @@ export type CallEnding =
       readonly used: number
       readonly remaining: number | null
       /**
-       * True for an answer: its cost counts as a price of its class. The cost of a rejection that was free does not.
+       * True for an answer: its cost counts as a price of its price class. The cost of a free rejection does not count.
        */
       readonly priced: boolean
-      /** True if the answer reported a balance but no price. The price is estimated at settlement. */
+      /** True if the answer reported a balance but no price. The price is then estimated at settlement. */
       readonly unbilled?: true
     }
   /** The call may have been charged, so its credits stay reserved. */
@@ -169,8 +171,8 @@ export type Signal =
   | { readonly kind: 'wrong_answer' }
 
 /**
- * Changes that finished calls make to an account. They are sums and signals that stay valid whatever is written
- * concurrently, so the account is not locked while they are computed.
+ * Changes that finished calls make to an account. The changes are sums and signals, which stay valid whatever is
+ * written concurrently, so the account is not locked while they are computed.
  */
 export interface Change {
   readonly reserved: number
@@ -179,7 +181,7 @@ export interface Change {
   readonly used: number
   /** Credits that count toward both the day and the month. */
   readonly daySpent: number
-  /** Balance reported by the call that started last among those that ended together. */
+  /** Balance reported by the call that started last among the calls that ended together. */
   readonly newest: {
     readonly seq: number
     readonly startedAt: number
@@ -187,7 +189,7 @@ export interface Change {
     readonly used: number
     readonly remaining: number
   } | null
-  /** Lowest balance reported; null if none was reported. */
+  /** Lowest balance reported; null if no balance was reported. */
   readonly least: number | null
   /** Credits used by answers that reported no balance. */
   readonly untold: number
@@ -202,9 +204,9 @@ export interface Change {
 
 /** Requests to slow down, from one or more replies. */
 export interface SlowDown {
-  /** Start time of the newest call with such a reply. */
+  /** Start time of the newest call whose reply was such a request. */
   readonly startedAt: number
-  /** Longest wait requested. */
+  /** Longest wait that a reply requested; null if no reply requested a specific wait. */
   readonly waitMs: number | null
   /** True if a reply requested no specific wait, so that our own backoff applies as well. */
   readonly unnamed: boolean
@@ -227,7 +229,7 @@ const nothing: Change = {
   wrongAnswers: 0,
 }
 
-/** Adds up the changes made by these finished calls and their signals. */
+/** Adds up the changes made by finished calls and their signals. */
 export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
   const prices = new Map<string, ReportedCosts>()
   for (const { class: name, was, now } of outcomes) {
@@ -256,7 +258,7 @@ function release(change: Change, { was, bound }: CallOutcome): Change {
 
 function book(change: Change, outcome: CallOutcome): Change {
   const { was, bound, now } = outcome
-  // A given-up call was counted at its bound on the day it was given up, which may not be today.
+  // A given-up call was counted with its bound on the day on which it was given up, which may not be today.
   const counted = was === 'in_flight' ? 0 : bound
   switch (now.kind) {
     case 'unsent':
@@ -286,7 +288,7 @@ function balanceOf(
 ): Pick<Change, 'newest' | 'least' | 'untold'> {
   if (remaining === null) return { newest, least, untold: untold + used }
   return {
-    // The balance from the call that started last counts, not the last one to arrive, nor the lowest or the highest.
+    // The balance from the call that started last counts, even if another balance arrives later, or is lower or higher.
     newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
     least: Math.min(least ?? remaining, remaining),
     untold,
@@ -326,7 +328,7 @@ function slower(
   }
 }
 
-/** Error code of a statement that finds that the books have changed. */
+/** Error code that a statement raises if the books have changed. */
 export const booksChanged = 'QM001'
 
 /** A call with the tries of its task, as needed for settlement. */
@@ -339,12 +341,12 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest balance recently reported for the account; null if none was reported. */
+  /** Lowest balance recently reported for the account; null if no balance was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Changes whenever the task's row changes. */
+  /** Version of the task's row, which changes with every change of the row. */
   readonly version: string
   readonly run_id: number
   readonly state: string
@@ -353,12 +355,12 @@ export interface OpenCall {
   readonly deaths: number
 }
 
-/** Reads finished calls of an account; no row is locked. */
+/** Reads finished calls of an account without locking any row. */
 export function readCalls(db: Database, account: number, calls: readonly number[]) {
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
 
-/** Document describing a settlement: the rows to write, and the row versions they are based on. */
+/** Document describing a settlement: the rows to write, and the row versions that they are based on. */
 export interface Settlement {
   readonly account_id: number
   readonly key: string
@@ -393,8 +395,8 @@ function byNumber<T extends { readonly id: number }>(items: readonly T[]): Recor
 }
 
 /**
- * Stores answers and their effect on credits, tasks and runs, and commits. All statements are sent at once; only the
- * last ones lock the account. Fails with a conflict code if a call or task has changed since it was read.
+ * Stores answers and their effect on credits, tasks and runs, and commits. All statements are sent at once, and only
+ * the last statements lock the account. Fails with a conflict code if a call or task has changed since it was read.
  */
 export async function saveSettlement(
   db: Database,
@@ -404,7 +406,7 @@ export async function saveSettlement(
   await travel(db, async (trip) => {
     let stored: Promise<unknown> = Promise.resolve()
     for (const query of answers) {
-      // Very large bodies are sent one at a time, because sending them together would hold all of them in memory.
+      // Very large bodies are sent one by one, because sending all of them together would hold all of them in memory.
       await stored
       stored = trip.run(query)
     }
@@ -417,7 +419,9 @@ export async function saveSettlement(
   })
 }
 
-/** Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives it up. */
+/**
+ * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives the call up.
+ */
 const mostTries = 5
 
 /**
@@ -453,7 +457,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
       state: changes.get(call.task_id)?.state ?? call.state,
       waitMs: changes.get(call.task_id)?.waitMs ?? null,
     })),
-    // Calls that this database does not know, because it was restored or is a different database.
+    // Calls that are not in this database, because the database was restored or is a different one.
     strangers,
   }
 }
@@ -487,7 +491,7 @@ export interface Entry {
 /** The account whose books are written, and the rules for it. */
 export interface SettlementRules {
   readonly account: number
-  /** Fingerprint of the key in use; changes if the key file is replaced. */
+  /** Fingerprint of the key in use. It changes if the key file is replaced. */
   key: string
   readonly floor: number
   readonly rebuy: boolean
@@ -498,7 +502,7 @@ export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be retried; null if it has ended, or if the time is unknown. */
+  /** Milliseconds until the task may be retried; null if the task has ended, or if the time is unknown. */
   readonly waitMs: number | null
 }
 
@@ -506,13 +510,13 @@ export interface SettledCall {
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
-  /** Estimated cost, if its answer reported none. */
+  /** Estimated cost, if the answer reported no cost. */
   readonly estimate?: number
 }
 
 /**
- * Finds the call of each entry among the rows that were read. `matched` are the found entries that add information, one
- * per call; `strangers` are the entries of calls not found in the database.
+ * Finds the call of each entry among the rows that were read. `matched` has the found entries that add information, one
+ * per call. `strangers` has the entries of calls that are not in the database.
  */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
@@ -533,18 +537,21 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
 
-/** False for an answer recorded before (delivered twice, or replayed from a file). */
+/**
+ * Returns false for an answer that was already recorded (for example, one that was delivered twice or replayed from a
+ * file).
+ */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. It is too late to record that the call was
-  // never sent: its try was counted, and the credits reserved for it are written off like any others.
+  // The call was given up, so only an answer or its price matters now. It is too late to record that the call was never
+  // sent: its try was counted, and its reserved credits are written off like those of any other given-up call.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of the other
- * calls. Before any balance is known, the estimate is the reservation.
+ * Estimates the cost of answers without a price. The estimate is the drop of the balance below the lowest known
+ * balance, minus the bills of the other calls. Before any balance is known, the estimate is the reservation.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -597,7 +604,7 @@ function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Sign
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-/** Next state of a task, with the row version it is based on. */
+/** Next state of a task, with the row version that the state is based on. */
 interface Judged extends ChangedTask {
   readonly version: string
 }
@@ -639,9 +646,9 @@ export function settlementOf(
 }
 
 /**
- * Builds the new row of a call, with the row as it was read: if the stored row has changed since, the settlement is
- * computed again. Nulls are left out of the document, because most calls end without an error, and Postgres parses
- * everything sent to it.
+ * Builds the new row of a call, together with the row as it was read. If the stored row has changed since, the
+ * settlement is computed again. The document omits nulls, because most calls end without an error, and Postgres parses
+ * everything that it receives.
  */
 function callRow({ entry, call, estimate }: Matched) {
   return {
@@ -703,7 +710,9 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Stops that start because of these replies. The statement that writes them decides which stops end. */
+/**
+ * Stops that start because of the replies. The statement that writes these stops also decides which older stops end.
+ */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

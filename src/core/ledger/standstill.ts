@@ -4,7 +4,7 @@ import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Returns the stop in the database that ends a drain; null if none applies to this key and floor. */
+/** Returns the stop in the database that ends a drain; null if no stop applies to this key and floor. */
 export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
@@ -60,7 +60,8 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
 }
 
 /**
- * Returns whether the budget of a run or of its list made tasks unaffordable within that time; null if neither did.
+ * Returns the kind of budget that made tasks unaffordable within the given time: the budget of a run, or the budget of
+ * a list. Returns null if no task became unaffordable.
  */
 export async function leftUnaffordable(
   db: Database,
@@ -89,8 +90,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the one charged last
- * reported the lowest balance. The ledger itself uses the lower, provable balance.
+ * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the answer charged
+ * last reported the lowest balance. The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
@@ -101,7 +102,7 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-/** Newest known balance of an account; null before the first. */
+/** Newest known balance of an account; null before the first report. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const known = await db
     .selectFrom('accounts as a')
@@ -112,8 +113,8 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
 }
 
 /**
- * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of them; null if none
- * is alive.
+ * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of them; null if no
+ * worker is alive.
  */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)

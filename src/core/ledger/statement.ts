@@ -6,19 +6,19 @@ import { only } from '../../base/database/sql-file.ts'
 
 /** Account and span of a statement. */
 interface StatementOrder {
-  /** Null selects all accounts. */
+  /** Name of the account. Null selects all accounts. */
   readonly account: string | null
-  /** First day and the day after the last, as dates; null if there is no limit. */
+  /** First day, and the day after the last day, as dates. Null if there is no limit. */
   readonly since: string | null
   readonly until: string | null
-  /** Zone in which days begin. */
+  /** Time zone in which days begin. */
   readonly zone: string
 }
 
 /** Period or subject by which the sums are grouped. */
 type Grouping = 'day' | 'list' | 'run'
 
-/** Balance changes of one group; `opening` and `closing` are set if the group is a period. */
+/** Balance changes of one group. `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string
@@ -51,7 +51,9 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Reads sums and events, oldest first. One query for both, because it reads every paid call of the account. */
+/**
+ * Reads sums and events, oldest first. One statement reads both, because it has to read every paid call of the account.
+ */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]

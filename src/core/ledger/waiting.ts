@@ -6,17 +6,17 @@ import { only, readRows } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /**
- * A lost answer is requested again this many times, over little more than a minute. After that, the query is bought
- * again.
+ * Number of times that a lost answer is requested again, over little more than a minute. Afterwards, the query is
+ * bought again.
  */
 const mostAgain = 8
 
-/** The last request for a lost answer may be in flight for this long. */
+/** Time for which the last request for a lost answer may be in flight. */
 const lastOneMs = 60_000
 
 /**
- * Unreadable calls `c` whose answers account `a` may request again: the same idempotency key gets the same answer and
- * is charged once.
+ * Unreadable calls `c` whose answers account `a` may request again: for the same idempotency key, the API returns the
+ * same answer and charges only once.
  */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
@@ -30,8 +30,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if task `t`, seen from account `a`, has a lost answer that may still arrive. For another account, this holds as
- * long as its workers may be expected to request the answer again.
+ * True if task `t`, seen from account `a`, has a lost answer that may still arrive. The answer may also belong to
+ * another account, as long as the workers of that account are expected to request it again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -61,7 +61,9 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/** Claims calls whose answers are to be requested again now; other workers leave them alone for a while. */
+/**
+ * Claims calls whose answers are to be requested again now. Other workers leave the claimed calls alone for a while.
+ */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },
@@ -120,7 +122,7 @@ export async function anyLost(db: Database, account: number): Promise<boolean> {
   return rows[0]?.any ?? false
 }
 
-/** Takes a slot from the account's rate limit; returns false if none is free now. */
+/** Takes a slot from the account's rate limit. Returns false if no slot is free now. */
 export async function takeTurn(
   db: Database,
   { account, perSecond }: { account: number; perSecond: number },
@@ -135,7 +137,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats its answer for the same idempotency key; null if it does not. */
+/** Stores how long the API repeats its answer for the same idempotency key; null if the API does not repeat answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -153,7 +155,7 @@ export async function saveReplay(
 /** Data about a task that the admission check needs. */
 export interface WaitingTask {
   readonly id: number
-  /** Changes whenever the task's row changes. */
+  /** Version of the task's row, which changes with every change of the row. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -162,14 +164,14 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** Budget of the list for the month of the run; null if the list has none. */
+  /** Budget of the list for the month of the run; null if the list has no budget. */
   readonly list: ListBudgetUse | null
   /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** An answer younger than this is reused instead of bought. */
+  /** Maximum age of an answer in milliseconds. A younger answer is reused instead of bought. */
   readonly max_age_ms: number
-  /** An answer that is recent enough for the run, and readable if possible. */
+  /** Id of an answer that is recent enough for the run, and readable if possible. */
   readonly fresh: number | null
 }
 
@@ -189,7 +191,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// A list's spending is stored only as the sums of its runs.
+// The spending of a list is stored only in the sums of its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -211,7 +213,8 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
-// True if a call for task `t` is in flight, or one for its query by an account whose answers account `a` may reuse.
+// True if a call for task `t` is in flight, or a call for the same query by an account whose answers account `a` may
+// reuse. Also true if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -228,8 +231,8 @@ const isBusy = sql<boolean>`(
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /**
- * Reads the tasks to be bought; no row is locked. One statement reads lease and tasks, so both are from the same
- * moment.
+ * Reads the tasks to be bought, without locking any row. One statement reads the lease and the tasks, so both are from
+ * the same moment.
  */
 export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`
@@ -282,7 +285,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Counts open tasks more urgent than a priority, up to a limit. Only needed while credits are scarce. */
+/** Counts open tasks more urgent than a priority, up to a limit. The count is only needed while credits are scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

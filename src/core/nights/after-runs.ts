@@ -12,12 +12,12 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-/** Closes and judges finished runs; the default if no other function is passed. */
+/** Closes and judges finished runs. This is the default if no other function is passed. */
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /**
- * Stores the sums of the next day whose runs have all ended. For a large day this takes seconds, and it must not delay
- * the end of a list or be mistaken for an unreachable database.
+ * Stores the sums of the next day whose runs have all ended. For a large day, the computation takes seconds. It must
+ * not delay the end of a list, or make the database look unreachable.
  */
 export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
@@ -26,15 +26,15 @@ export const addUpDay: AfterRuns = async (mill, report) => {
       await finishDays(db, 1)
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
-      // Without its sums, a day is computed from its answers, which is only slower.
+      // A day without stored sums is computed from its answers, which is slower but gives the same result.
       report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
     }
   })
 }
 
 /**
- * Uses a separate connection, because a worker's connections are tuned for key lookups and must not be blocked for
- * long.
+ * Does the work on a separate connection, because a worker's connections are tuned for key lookups and must not be
+ * blocked for long.
  */
 export async function besideWork(
   { databaseUrl }: Pick<Mill, 'databaseUrl'>,

@@ -1,10 +1,11 @@
-// Plausibility rules for answers: how much a run's results changed, and which answers can't belong to their query.
+// Plausibility rules for answers: measure how much a run's results changed, and find answers that can't belong to their
+// query.
 
 /** An answer of the run being judged: its query, its top ten, and older answers to that query. */
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** Pages at positions 1 to 10 as numbers, best position first. */
+  /** Pages at positions 1 to 10, best position first. A number stands for each page. */
   readonly pages: readonly number[]
   /**
    * Share of the top ten on country domains of a different country than requested; null if no country was requested.
@@ -32,27 +33,27 @@ export interface ResultFigures {
   readonly stale: number | null
 }
 
-/** An answer with its scores, each from 0 (as usual) to 1. */
+/** An answer with its scores. Each score ranges from 0 (as usual) to 1. */
 export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> {
   readonly answer: RunAnswer
   /** Number of other queries of the run that show most of the same pages. */
   readonly sharers: number
-  /** The query whose last answer this one repeats; null if there is none. */
+  /** The query whose last answer is repeated by this answer; null if there is no such query. */
   readonly belongsTo: string | null
 }
 
-/** An answer that is not trusted although the rest of its run is. */
+/** An answer that is not trusted, although the run of the answer is trusted. */
 export interface Doubt {
   readonly search_id: number
   readonly reason: string
   readonly score: number
 }
 
-/** With fewer queries than this, the pages that they share prove little. */
+/** Minimum number of queries: pages that are shared by fewer queries prove little. */
 const leastQueries = 5
-/** With fewer changed answers than this, there is too little evidence of a copy of an older day. */
+/** Minimum number of changed answers: fewer of them are too little evidence of a copy of an older day. */
 const leastChanged = 8
-/** From this score upwards, an answer has almost nothing in common with the previous answer. */
+/** Score from which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
@@ -90,9 +91,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like. There are two cases. In
- * one, nothing is left of the query's earlier results, and the answer shows what several other queries show or what
- * belongs to another query. In the other, one page takes most positions.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like. There are two cases. In the
+ * first, almost nothing is left of the query's earlier results, and the answer shows the results of another query or of
+ * several other queries. In the second, at least half of the positions repeat a page.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -124,9 +125,9 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Measures how much the top ten changed between two answers, from 0 to 1: the number of positions moved, divided by
- * the maximum. A missing page counts as one position below the last one that both cover. Null if one of them has no
- * results.
+ * Measures how much the top ten changed between two answers, from 0 to 1. The measure is the number of positions by
+ * which pages moved, divided by the maximum. A page that is missing from one answer counts as if it were one position
+ * below the last position that both answers cover. Returns null if one of the answers has no results.
  */
 function turnoverBetween(
   before: readonly number[] | undefined,
@@ -161,7 +162,10 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Finds the query that last had an answer's first three pages; null if several had them. */
+/**
+ * Maps the first three pages of each query's last answer to the answer of that query. Pages that several queries had
+ * map to null.
+ */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -189,8 +193,9 @@ function signatureOf(pages: readonly number[]): string | null {
 }
 
 /**
- * Highest share of changed answers that returned to exactly what they showed on one earlier day, which suggests copies
- * of that day. Adds two to the number of changed answers, because with few answers some return by chance.
+ * Highest share of changed answers that have returned exactly to the results of one earlier day. A high share suggests
+ * copies of that day. The number of changed answers is increased by two, because some of a few answers may return by
+ * chance.
  */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()

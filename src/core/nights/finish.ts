@@ -10,7 +10,7 @@ import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** If a process has not finished storing a day after this time, it is assumed to be dead. */
+/** Time after which a process that has not finished storing a day is assumed to be dead. */
 const abandonedMs = 15 * 60_000
 
 /** Settings that the sums depend on, as text; null if sums cannot be stored. */
@@ -28,8 +28,8 @@ interface FinishOptions {
 
 /**
  * Stores the sums of days whose runs have ended, oldest first, so that trends do not have to read their answers.
- * Returns the number of days stored. If a day changes while its sums are computed, they are dropped and no further day
- * is stored.
+ * Returns the number of days stored. If a day changes while its sums are computed, these sums are dropped and no
+ * further day is stored.
  */
 export async function finishDays(
   db: Database,
@@ -58,7 +58,10 @@ export async function finishDays(
   return kept
 }
 
-/** Keyword tables are stored for this many of the newest days; those of older days are computed from the answers. */
+/**
+ * Number of days, counted from the newest, for which keyword tables are stored. The keyword tables of older days are
+ * computed from the answers.
+ */
 const keywordDays = 100
 
 /** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
@@ -98,7 +101,8 @@ async function readKeywordDays(db: Database) {
 }
 
 /**
- * Stores the keywords of one day; returns false if the day changed in the meantime or another process is storing it.
+ * Stores the keywords of one day. Returns false if the day changed in the meantime, or if another process is storing
+ * the day.
  */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
   try {
@@ -107,7 +111,8 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        // A change of the day deletes this row, so either it waits for this transaction, or this transaction fails.
+        // A change of the day deletes this row. So either the change waits for this transaction, or this transaction
+        // fails.
         const found = await trx
           .selectFrom('finished_days')
           .select('id')
@@ -159,7 +164,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** Inserts a row that any later change of the day deletes; returns null if another process is storing the day. */
+/** Inserts a row that any later change of the day deletes. Returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -171,8 +176,8 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
 }
 
 /**
- * Waits for the end of all transactions of this database that may have changed something before they could see the row.
- * Every writing transaction holds a lock on its own id until it ends.
+ * Waits for the end of all transactions of this database that may have changed data before they could see the row of
+ * `beginFinish`. Every writing transaction holds a lock on its own id until it ends.
  */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
@@ -198,7 +203,10 @@ async function othersEnded(db: Database): Promise<boolean> {
 
 const changedMeanwhile = ['40001', '40P01']
 
-/** Adds up the day in one snapshot; returns false if the day or the settings that its sums depend on have changed. */
+/**
+ * Adds up the day in one snapshot. Returns false if the day has changed, or if the settings that the sums depend on
+ * have changed.
+ */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   try {
     return await db
@@ -228,7 +236,7 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
-  // Before the statements that read domains and pages of answers, so that they find them stored.
+  // Runs before the statements that read the domains and pages of answers, so that these are already stored.
   'finish_answers',
   'finish_shares',
   'finish_steps',
@@ -241,7 +249,7 @@ const sumsOfDay = [
 
 class Changed extends Error {}
 
-/** Days without stored sums, before every unfinished run. */
+/** Days without stored sums that are earlier than the run date of every unfinished run. */
 export async function readDaysToFinish(
   db: Database,
   since = '-infinity',
@@ -290,8 +298,8 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
 }
 
 /**
- * Counts the days since a date for which sums are missing: days that no process is storing (`open`), days claimed by
- * another process or by one that died (`begun`), and days on which, or before which, a run is not finished.
+ * Counts the days since a date that have no sums, in three groups. `open` days are stored by no process. `begun` days
+ * are claimed by a process that may have died. `waiting` days have an unfinished run on the same day or earlier.
  */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(

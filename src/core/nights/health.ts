@@ -16,7 +16,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly price: number | null
   /** Minutes from the creation of the run to its end. */
   readonly minutes: number
-  /** Minutes of that time in which no query of the run could be bought. */
+  /** Minutes within the duration of the run in which no query of the run could be bought. */
   readonly paused_minutes: number
   readonly workers: number
   /** Share of answers that show the results of a different query. */
@@ -32,13 +32,16 @@ export interface JudgedNight extends NightFigures {
 /** A finished run to be judged. */
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
-/** Judgement of a run: why it is excluded, what else is unusual about it, and since which run that is normal. */
+/** Judgement of a run: reasons to exclude the run, other anomalies, and the first run of a new normal. */
 export interface NightJudgement {
-  /** Why its answers are excluded from shares and trends, one sentence each. */
+  /** Reasons to exclude the answers of the run from shares and trends, one sentence for each reason. */
   readonly reasons: readonly string[]
-  /** Anomalies that exclude nothing, one sentence each. */
+  /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /** First of the three similar runs that end with this one; null if this run did not establish a new normal. */
+  /**
+   * First of the three similar runs that established a new normal, of which this run is the last; null if there is no
+   * new normal.
+   */
   readonly usualFrom: number | null
 }
 
@@ -55,7 +58,7 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Reads which of the given runs have finished, oldest first. */
+/** Reads those of the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -78,7 +81,7 @@ function endedRuns(db: Database) {
           ),
         ])
         .$castTo<boolean>()
-        // A run that was cancelled or that bought nothing says nothing about the night.
+        // A run that was cancelled or bought nothing gives no information about the night.
         .as('complete'),
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])
@@ -127,7 +130,7 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled or has no answer shows neither what is normal nor that something changed.
+// A run that was cancelled or has no answer shows neither the normal values nor a change of them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {

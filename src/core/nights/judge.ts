@@ -26,10 +26,11 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-/** Closes and judges runs without open tasks, and reports unusual ones. */
+/** Closes and judges runs without open tasks, and reports unusual runs. */
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // One at a time, because each run is compared with earlier ones, which may have been judged in the previous step.
+  // Judges one run at a time, because each run is compared with earlier runs, which may have been judged in the
+  // previous step.
   for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
@@ -73,8 +74,8 @@ interface JudgedRun {
 }
 
 /**
- * Judges a run. Bad answers are quarantined individually as long as they are a minority and the rest resembles earlier
- * runs; otherwise the whole run is not trusted.
+ * Judges a run. Bad answers are quarantined individually as long as they are a minority and the other answers resemble
+ * earlier runs. Otherwise, the whole run is not trusted.
  */
 export function judgeRun(
   sums: JudgedNight,
@@ -122,7 +123,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
 /** Minimum score at which a single answer is blamed for an unusual run. */
 const blamedFrom = 0.7
 
-/** With fewer earlier runs than this, too little is known about what is normal. */
+/** Minimum number of earlier runs. With fewer runs, the usual value of a figure is not known. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
@@ -130,7 +131,7 @@ const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 interface Finding {
   readonly rule: Rule
   readonly score: number
-  /** Null if fewer than three earlier runs have the figure. */
+  /** Usual value of the figure; null if fewer than three earlier runs have the figure. */
   readonly usual: number | null
   readonly verdict: 'fine' | 'notice' | 'lasting' | 'quarantine'
   readonly says: string
@@ -138,7 +139,7 @@ interface Finding {
   readonly since: number | null
 }
 
-/** Converts findings to sentences: reasons to exclude the run, and remarks that do not. */
+/** Converts findings to sentences: reasons, which exclude the run, and remarks, which do not. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
     return { ...nothingOdd, reasons: [`none of ${night.asked} queries was answered`] }
@@ -153,9 +154,9 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 }
 
 /**
- * Compares a run with earlier ones of its list. A share must differ by more than four times what chance explains.
- * Without earlier runs, a run is suspect only if nearly all of its answers are wrong. A deviation that three
- * consecutive runs have in common becomes the new normal.
+ * Compares a run with earlier runs of its list. A share is unusual if its deviation is more than four times the
+ * deviation that chance explains. Without earlier runs, a run is suspect only if nearly all of its answers are wrong. A
+ * deviation that three consecutive runs have in common becomes the new normal.
  */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
@@ -190,8 +191,8 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
 }
 
 /**
- * True if three runs are unusual in this figure, and differ from each other neither in this figure nor in one that
- * affects ranks. Never true for runs whose answers are unusable.
+ * True if all three runs are unusual in the figure of the rule, and are similar to each other in that figure and in all
+ * figures that affect ranks. Never true for runs whose answers are unusable.
  */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.hides || one === rule)
@@ -220,32 +221,36 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-// Figures by which a run is compared with earlier ones, and how far each may deviate from the usual value.
+// Figures by which a run is compared with earlier runs, and rules for how far each figure may deviate from its usual
+// value.
 
-/** With fewer answers than this, a share is not meaningful. */
+/** Minimum number of answers: a share of fewer answers is not meaningful. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared, and how far it may deviate from the usual value. */
+/** A figure by which runs are compared, and the rule for how far the figure may deviate from its usual value. */
 interface Rule {
   readonly name: string
   /** False if the figure does not affect ranks, so that the ranks are still shown. */
   readonly hides: boolean
-  /** Returns the figure of a run; null if it has none. */
+  /** Returns the figure of a run; null if the run does not have the figure. */
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /** Returns true if the figure is wrong even without a known usual value; if this function is missing, it never is. */
+  /**
+   * Returns true if the figure is wrong even without a known usual value. Without this function, no value is wrong by
+   * itself.
+   */
   readonly wrong?: (value: number, night: NightFigures) => boolean
   /** True if the answers of such a run are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
-  /** Returns true if an unusual run is like the previous one; if this function is missing, the figures are compared. */
+  /** Returns true if an unusual run is like the previous run. Without this function, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean
   /** Score of a single answer from 0 to 1, if a single answer can cause the deviation. */
   readonly each?: (scored: ScoredAnswer) => number | null
   readonly show: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
-  /** Returns the known cause of a deviation; empty if there is none. */
+  /** Returns the known cause of a deviation, or an empty text if no cause is known. */
   readonly known?: (night: JudgedNight) => string
 }
 
@@ -390,7 +395,10 @@ function shareOfAnswers({
   }
 }
 
-/** Maximum deviation of a share from its usual value: four times what chance explains, but at least a fifth. */
+/**
+ * Maximum deviation of a share from its usual value: four times the deviation that chance explains, but at least a
+ * fifth.
+ */
 function beyondChance(usual: number, many: number): number {
   return Math.max(0.2, 4 * Math.sqrt(Math.max(usual * (1 - usual), 0.01) / many))
 }

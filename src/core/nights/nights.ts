@@ -1,4 +1,4 @@
-// Reads and records nights, finds overdue ones, and lists them for the calendar.
+// Reads and records nights, finds overdue nights, and lists nights for the calendar.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
@@ -14,8 +14,8 @@ export async function databaseNow(db: Database): Promise<Date> {
 }
 
 /**
- * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after it.
- * Also the postponed nights, oldest first, and the open run of its list.
+ * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after that
+ * time. The facts also include the postponed nights (oldest first), and the open run of the schedule's list.
  */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
@@ -24,8 +24,8 @@ export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // Read in one snapshot, so that a night that another scheduler decides at the same time does not look undecided
-  // although its run exists.
+  // All facts are read in one snapshot. Otherwise, a night that another scheduler decides at the same time could look
+  // undecided although its run exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -54,7 +54,7 @@ export async function readFacts(
     })
 }
 
-/** The open run that blocks a list's next one; null if there is none. */
+/** The open run that blocks the next run of a list; null if there is no such run. */
 async function readBusy(
   trx: Transaction,
   { list, account, kind }: { list: string; account: string; kind: string },
@@ -107,7 +107,7 @@ function creditStops(db: Database, { account, kind }: { account: string; kind: s
     .where((eb) => eb.or([eb('stops.until', 'is', null), eb('stops.until', '>', clock)]))
 }
 
-/** Id of a list that has been read before; null if it has not. */
+/** Id of a list; null if no list with this name has been read before. */
 export async function findList(db: Database, name: string): Promise<number | null> {
   const found = await db
     .selectFrom('lists')
@@ -120,7 +120,10 @@ export async function findList(db: Database, name: string): Promise<number | nul
   return found?.id ?? null
 }
 
-/** Milliseconds since a scheduler last checked its schedules; null if none ever did. Ignores times in the future. */
+/**
+ * Milliseconds since a scheduler last checked its schedules; null if no scheduler ever did. Ignores times in the
+ * future.
+ */
 export async function lastLook(db: Database): Promise<number | null> {
   const { seconds } = await db
     .selectFrom('schedules')
@@ -130,7 +133,8 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Twice the grace period for a night: a running scheduler would have decided the night long before.
+// Time after which an undecided night is overdue. It is twice the grace period of a night: a running scheduler would
+// have decided the night long before.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -139,7 +143,10 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Reads the enabled schedules from the database, without their file, each with its oldest postponed night. */
+/**
+ * Reads the enabled schedules, each with its oldest postponed night. Uses only the database and ignores the schedule
+ * file.
+ */
 export async function readWatched(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -160,7 +167,7 @@ export async function readWatched(db: Database) {
     .execute()
   return rows.map(({ cron, ...row }) => {
     const reading = readCron(cron)
-    // Null if the schedule's pattern can no longer be parsed.
+    // The pattern is null if it can no longer be parsed.
     return { ...row, cron: reading.kind === 'cron' ? reading.cron : null }
   })
 }
@@ -171,7 +178,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
-/** Finds nights that are long overdue and undecided, and nights that still wait when the next one is due. */
+/** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
 export function findOverdue(
   watches: Awaited<ReturnType<typeof readWatched>>,
   now: Date,
@@ -251,11 +258,11 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/** Outcome of one list on one date: a run, or a due time without one. */
+/** Outcome of one list on one date: a run, or a due time without a run. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
-  /** Null if a schedule was due and no run was created. */
+  /** Id of the run; null if a schedule was due and no run was created. */
   readonly run: number | null
   readonly kind: string
   readonly state: string
@@ -263,9 +270,12 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
-  /** Anomalies, whether the run is excluded or not. */
+  /** Anomalies of the run, which may be excluded or not. */
   readonly reasons: readonly string[]
-  /** Number of queries to be bought, and of those with a readable answer; null until the run is judged. */
+  /**
+   * Number of queries to be bought, and number of queries with a readable answer. Both are null until the run is
+   * judged.
+   */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number

@@ -7,7 +7,7 @@ import { sql } from '../../base/database/kysely.ts'
 /** An unusual run, with all anomalies in one line. */
 export type OddNight = Awaited<ReturnType<typeof listOddNights>>[number]
 
-/** Unusual runs of a list, oldest first, both excluded and shown ones. */
+/** Unusual runs of a list, oldest first, whether or not their answers are excluded. */
 export function listOddNights(db: Database, list: string) {
   return db
     .selectFrom('night_health')
@@ -49,8 +49,8 @@ export const hasAnswer = sql<boolean>`((
 ))`
 
 /**
- * Seconds since the due time of the last good night of each enabled schedule, and the number of nights decided since,
- * including those in progress. The run of a good night is done, not suspect, and has a readable answer.
+ * Seconds since the due time of the last good night of each enabled schedule, and the number of nights decided since
+ * then, including nights in progress. The run of a good night is done, not suspect, and has a readable answer.
  */
 export function readGoodNights(db: Database) {
   return db

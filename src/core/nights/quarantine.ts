@@ -17,7 +17,10 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/** Stores the judgement of a run, including people's decisions, and returns it. If two processes judge it at once, both get the same result. */
+/**
+ * Stores the judgement of a run, including people's decisions, and returns it. If two processes judge a run at once,
+ * both get the same result.
+ */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
@@ -58,7 +61,7 @@ export async function saveJudgement(
 
 type StandingMark = Awaited<ReturnType<typeof readStandingMarks>>[number]
 
-/** Current decisions about a run and its answers: the newest for each. */
+/** People's current decisions about a run and its answers: the newest decision for the run and for each answer. */
 async function readStandingMarks(trx: Database, run: number) {
   return trx
     .selectFrom('trust_marks')
@@ -71,7 +74,10 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** Verdict of the rules, or of a person who overrode them; the reasons found by the rules then become remarks. */
+/**
+ * Verdict of the rules, or of a person who overrode the rules. If a person decided, the reasons of the rules become
+ * remarks.
+ */
 function decided(
   run: number,
   judgement: NightJudgement,
@@ -89,13 +95,13 @@ function decided(
 
 interface Filling {
   readonly run: number
-  /** Why the whole run is quarantined; null if it is not. */
+  /** Reason why the whole run is quarantined; null if it is not quarantined as a whole. */
   readonly why: string | null
   readonly single: readonly Doubt[]
   readonly marks: readonly StandingMark[]
 }
 
-/** Answers of a run that are quarantined individually, and those that a person released. */
+/** Answers of a run that are quarantined individually, and answers that a person released. */
 function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
@@ -108,7 +114,7 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   return { held, released }
 }
 
-/** Adds answers to the quarantine and releases others; returns the number of the run's quarantined answers. */
+/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers of the run. */
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)

@@ -13,7 +13,7 @@ export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
 type Processor<Data> = (data: Data) => Promise<void>
 
-/** Common interface of both backends: no other code knows which one is in use. */
+/** Common interface of both backends. No other code knows which backend is in use. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   queue<Data>(name: string): Queue<Data>
@@ -25,10 +25,10 @@ export interface Backend {
 
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
-// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may
-// stall almost any number of times. Delivering a slice twice is harmless, because the database decides what is still
-// to be bought, so the lock can be short. The total of nine seconds limits how long workers wait for the slices of a
-// dead worker when no others are left.
+// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
+// almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
+// what is still to be bought. If only slices of a dead worker are left, workers wait for them for nine seconds in total
+// at most.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -55,13 +55,13 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   return {
     name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
-    // Not needed, because Redis uses its own clock.
+    // There is nothing to undo, because Redis uses its own clock.
     undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }
 
-// The classes are generic over their backend and default to Redis; the methods that we call are the same on both
+// The classes are generic over their backend, and Redis is their default. The methods that we call are the same on both
 // backends.
 const onPostgres = createPostgresBackend as never
 
@@ -81,8 +81,8 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
 }
 
 /**
- * Adds an error listener, because an emitter without one would end the process. The next request to the store shows
- * whether it is unreachable.
+ * Adds an error listener, because an error of an emitter without a listener would end the process. The next request to
+ * the store shows whether the store is unreachable.
  */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
@@ -94,7 +94,9 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
 /** Time limit for retrying the first PostgreSQL connections, which are slow if many processes start at once. */
 const firstAnswerMs = 30_000
 
-/** The server was the primary and came back as a replica: send the rejected command again to the new primary. */
+/**
+ * A server that was the primary may come back as a replica. The rejected command is then sent again to the new primary.
+ */
 const reconnectAndResend = 2
 
 const redisOptions: RedisOptions = {
@@ -188,7 +190,7 @@ async function firstAnswer(
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // The driver reports the cause only once; after that, its message is only "Connection is closed."
+    // The driver reports the cause only once. Later messages of the driver are only "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
@@ -198,7 +200,7 @@ async function firstAnswer(
   }
 }
 
-/** Rejects a Redis that may evict keys, because it would deliver jobs without data. */
+/** Rejects a Redis that may evict keys, because such a Redis would deliver jobs without data. */
 function refuseForgetful(memory: string): void {
   const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(memory)?.[1]?.trim()
   const policy = value('maxmemory_policy') ?? 'noeviction'

@@ -28,11 +28,11 @@ export interface OpenTask {
   readonly wait_ms: number
   /** Number of workers that died during a call of this task. */
   readonly deaths: number
-  /** True if a call of this task was answered with 401 or 403. */
+  /** True if the API answered a call of this task with 401 or 403. */
   readonly refused: boolean
 }
 
-/** Open tasks of a slice in its current round; null if a later round has been queued, or nothing is left. */
+/** Open tasks of a slice in its current round; null if a later round has been queued, or if no open task is left. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
@@ -45,13 +45,17 @@ export async function openTasks(
   return rows[0] ?? null
 }
 
-/** With fewer open slices than this, a run is almost done, and each slice that ends checks whether it was the last. */
+/**
+ * Number of open slices below which a run is almost done. Each slice that ends then checks whether it was the last
+ * slice of the run.
+ */
 const nearTheEnd = 100
 
 /**
- * Ends a round. A slice without open tasks is done, and its run is done after the last slice; otherwise, returns the
- * next round to queue. The commit is not flushed to disk, so a crash may lose it. Then the slice's job is delivered
- * again, or the slice has no open task and does not keep its run from being closed.
+ * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For any other slice,
+ * returns the next round to queue. The commit is not flushed to disk, so a crash may lose the commit. A lost commit is
+ * harmless: either the slice's job is delivered again, or the slice has no open task and cannot prevent its run from
+ * being closed.
  */
 export async function endRound(
   db: Database,
@@ -83,8 +87,8 @@ const nothingOpen = sql`
   )`
 
 /**
- * Ends runs without an open task. A separate statement locks the rows first, so that the next one sees slices added by
- * a planner that it had to wait for.
+ * Ends runs without an open task. A separate statement locks the rows of the runs first, so that the update sees slices
+ * added by a planner that held the locks.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {

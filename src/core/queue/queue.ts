@@ -14,7 +14,7 @@ export interface QueuePlace {
   readonly installation: string
 }
 
-/** Connections of one part of the queue on PostgreSQL; on Redis, each part opens its own. */
+/** Connections of one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 interface PartConnections {
   /** Name in `pg_stat_activity`. */
   readonly name: string
@@ -29,7 +29,9 @@ interface PartConnections {
  */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens one part of the queue with its own connections, which are closed with it or if opening fails. */
+/**
+ * Opens one part of the queue with its own connections. They are closed together with the part, or if opening fails.
+ */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,
@@ -54,7 +56,10 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 // When many processes start at once on a small machine, a first connection may take longer than one try.
 const firstTries = 3
 
-/** Connects before use: the queue does not retry requests that wait for a connection that was never established. */
+/**
+ * Connects the pool before its first use, because the queue does not retry requests that wait for a connection that was
+ * never established.
+ */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -74,7 +79,7 @@ function openQueuePool(databaseUrl: string, connections: PartConnections): Pool 
   return pool.setMaxListeners(0)
 }
 
-/** Migrates BullMQ's own tables in their own schema; safe to call from several hosts at once. */
+/** Migrates BullMQ's tables in their own schema. Several hosts may safely call this function at once. */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const pool = openPool(databaseUrl, { name: 'migrate', max: 1 })
   try {

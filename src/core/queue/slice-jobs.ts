@@ -14,7 +14,7 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, from 0 up; null sorts before all jobs that have one. */
+  /** Position among jobs of the same priority, from 0 up. Jobs with null come before all jobs with a position. */
   readonly turn: number | null
   /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number
@@ -22,9 +22,9 @@ export interface QueuedSlice extends SliceJob {
 
 /** Delivers slices to a function until it is closed. */
 export interface Consumer {
-  /** Fetches no more slices; slices in progress continue. */
+  /** Stops fetching slices. Slices in progress continue. */
   pause(): Promise<void>
-  /** Stops fetching and waits for slices in progress. */
+  /** Stops fetching slices, and waits for slices in progress. */
   close(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs; an existing job with the same id remains unchanged. */
+    /** Adds jobs. An existing job with the same id remains unchanged. */
     add,
     /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),
@@ -93,12 +93,12 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** BullMQ supports two million priorities, so each of ours has this many positions. */
+/** Number of positions of each of our priorities. BullMQ supports two million priorities in total. */
 const places = 200_000
 
 /**
- * Priority of a job: our priority first, then its turn. A turn may be as large as the cost of a list, so positions are
- * logarithmic: 1,000 credits and 1,000.1 still get different positions.
+ * Priority of a job: our priority first, then the turn of the job. A turn may be as large as the cost of a list, so
+ * positions are logarithmic: turns of 1,000 and 1,000.1 credits still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -112,10 +112,10 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
     data,
     opts: {
       jobId: jobId(data),
-      // Always set, because a job without a priority runs before all others.
+      // The priority is always set, because a job without a priority runs before all other jobs.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Task retries are counted in the database; these retries cover brief failures of the store.
+      // These retries cover brief failures of the store. The retries of tasks are counted in the database.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -124,7 +124,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Closing would hang while the store is unreachable, so our own deadline limits it. */
+/** Closing would hang while the store is unreachable, so our own deadline limits the wait. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -86,12 +86,12 @@ export async function reparse(
     // An answer that can no longer be parsed keeps the rows from its earlier parse.
     const better = answers.filter(isReadable)
     read += (await put(better)).length
-    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than none.
+    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than no rows.
     const wrong = answers.filter(isNewlyMarked)
     marked += (await put(wrong)).length
     unread += answers.length - better.length - wrong.length
   }
-  // Rejected answers come last: once they have rows, the loop above would read them as well.
+  // Answers rejected by the database come last: once such answers have rows, the loop above would read them as well.
   for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
     const known = bodies.filter(fromKnownApi)
     for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)
@@ -107,9 +107,12 @@ export async function reparse(
     read,
     /** Answers that still can't be read and remain unchanged. */
     unread,
-    /** Answers that turned out to be a rejection or to answer a different query; they are marked and lose their rows. */
+    /**
+     * Answers that turned out to be a rejection or to answer a different query. Such answers are marked and lose their
+     * rows.
+     */
     marked,
-    /** Answers whose rows the database rejects; their bodies are kept. */
+    /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused,
     /** Answers whose body was pruned. */
     bodiless,
@@ -141,7 +144,7 @@ function fromKnownApi(kept: RefusedBody): kept is KeptBody {
   return kept.api !== null
 }
 
-/** Stores answers in a batch, or one by one if the database rejects the batch; returns the stored answers. */
+/** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(
   db: Books['db'],
   answers: readonly Again[],
@@ -251,7 +254,7 @@ async function* readBodies(
   }
 }
 
-/** A stored body whose rows the database rejected; `api` is null if it is no longer known. */
+/** A stored body whose rows the database rejected. `api` is null if the API is no longer known. */
 type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
 
 /** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */
@@ -342,8 +345,8 @@ async function replaceAnswers(trx: Transaction, answers: readonly StoredAnswer[]
 }
 
 /**
- * Marks tasks as answered if they had failed because these rows were missing. Their calls keep the error code, because
- * the rows did not exist until now.
+ * Marks tasks as answered if they had failed because the rows of their answers were missing. The calls keep the error
+ * code, because the rows did not exist until now.
  */
 async function answerRefused(trx: Transaction, ids: readonly number[]): Promise<void> {
   await sql`

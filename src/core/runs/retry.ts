@@ -46,7 +46,7 @@ interface RetryFlags {
 
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Reopens tasks and creates their jobs, or only reports how many there are as a preview. */
+/** Reopens tasks and creates their jobs. As a preview, only reports the number of tasks. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -101,14 +101,16 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** Reads the runs that a `--budget` applies to: the reopened ones, and the named one if it is already open. */
+/** Reads the runs that `--budget` applies to: the reopened runs, and the run named by `--run` if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
   const named = run === null || reopened.includes(run) ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Rejects a budget of a run or list that is used up, because every task would be unaffordable again at once. */
+/**
+ * Throws if the budget of a run or list is used up, because every reopened task would be unaffordable again at once.
+ */
 async function expectMoney(
   mill: Mill,
   {
@@ -160,7 +162,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   )
 }
 
-/** Parses a time span before now, or a day. */
+/** Parses a day, or a time span that ends now. Returns the start. */
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
@@ -200,20 +202,23 @@ export interface Selection {
   readonly run: number | null
   readonly list: string | null
   readonly states: readonly string[]
-  /** Only tasks that ended with this error, or whose answer has this defect. */
+  /** Selects only tasks that ended with this error, or whose answer has this defect. */
   readonly error: string | null
-  /** Only tasks whose query has this tag in the run's list. */
+  /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
-  /** Only tasks that ended at this time or later. */
+  /** Selects only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
-   * If true, includes tasks that have an answer, or a body whose rows the database rejected; these tasks would be
-   * bought again.
+   * If true, includes tasks that have an answer, or a body whose rows the database rejected. Such tasks would be bought
+   * again.
    */
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen. A list has at most one open manual run: the one already open, or else the newest selected one. */
+/**
+ * Chooses the runs to reopen. A list has at most one open manual run: the run that is already open or, without such a
+ * run, the newest selected run.
+ */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -250,12 +255,13 @@ export async function chooseRuns(db: Database, selection: Selection) {
   }
 }
 
-// The body of the answer is stored, but its rows were rejected. It has been paid for, and `reparse` stores the rows.
+// The body of the answer is stored, but its rows were rejected. The answer has been paid for, and `reparse` can store
+// the rows.
 const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts tasks that a selection leaves out because the bodies of their answers are stored without rows. */
+/** Counts the tasks that a selection omits because their answers are stored as bodies without rows. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -301,8 +307,8 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
 const portion = 2000
 
 /**
- * Reopens tasks of these runs in batches, each with its full number of tries; the caller must queue the slices. If
- * interrupted, the next retry finds the remaining tasks.
+ * Reopens tasks of the given runs in batches. Each task gets its full number of tries again. The caller must queue the
+ * slices. After an interruption, the next retry finds the remaining tasks.
  */
 export async function reopenTasks(
   db: Database,
@@ -310,8 +316,8 @@ export async function reopenTasks(
   runs: readonly number[],
 ): Promise<number> {
   let reopened = 0
-  // Proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened once
-  // more.
+  // The loop proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened
+  // once more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

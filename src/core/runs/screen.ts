@@ -8,17 +8,17 @@ import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
 
 export interface StatusView {
   readonly runs: readonly RunStatus[]
-  /** Number of runs omitted because they ended long ago. */
+  /** Number of runs that are omitted because they ended long ago. */
   readonly older: number
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
   readonly prices: readonly BelievedPrice[]
-  /** Floor in force: the configured one, or the highest of live workers. */
+  /** Floor in force: the highest floor of the live workers, or the configured floor if no worker is alive. */
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
-  /** Null if lists are so large that `status` would have to wait for the forecast. */
+  /** Forecast; null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
   /** Nights, one line for each schedule. */
@@ -172,7 +172,10 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 
-/** Expected price of one cost class, for calls among several and alone, and the prices seen so far. */
+/**
+ * Expected prices of one price class, and the prices seen so far. There is one expected price for a call among several,
+ * and one for a single call.
+ */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices expected by the ledger, for classes with at least one known price. */
@@ -203,7 +206,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
   })
 }
 
-/** Describes the answers of a run that `reparse` can't fix; empty if there are none. */
+/** Describes the answers of a run that `reparse` can't fix. Returns no line if there are no such answers. */
 function flawLine(status: RunStatus): string[] {
   const { run, unreadable, other_query } = status
   const text = flawText(status)

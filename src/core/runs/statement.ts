@@ -64,7 +64,10 @@ interface StatementView {
   readonly events: readonly NamedEvent[]
 }
 
-/** An increase counts as a renewal of the plan if a time of MILL_RENEWAL lies between the two balances. */
+/**
+ * Names the events. An increase counts as a renewal of the plan if a time of MILL_RENEWAL lies between the two
+ * balances.
+ */
 export function nameRises(
   events: readonly StatementEvent[],
   { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,

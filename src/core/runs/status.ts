@@ -27,23 +27,25 @@ export interface RunStatus {
   readonly tasks: Readonly<Record<TaskState, number>>
   /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API; part of `unreadable`. */
+  /** Rejections charged by the API. They are included in `unreadable`. */
   readonly paid_refusal: number
-  /** Answers to a different query; part of `unreadable`. */
+  /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
   readonly rejected: number
   /** Credits used by calls whose cost is known. */
   readonly spent: number
-  /** Credits reserved for calls with an unknown outcome, which may have been charged; not part of `spent`. */
+  /**
+   * Credits reserved for calls with an unknown outcome, which may have been charged. They are not included in `spent`.
+   */
   readonly uncertain: number
-  /** Credits reserved for calls in flight; not part of `spent`. */
+  /** Credits reserved for calls in flight. They are not included in `spent`. */
   readonly reserved: number
   readonly budget: number | null
   readonly created_at: string
   readonly finished_at: string | null
 }
 
-/** Reads the newest runs, or one, with their tasks by state. */
+/** Reads the newest runs, or one given run, with the number of tasks in each state. */
 export async function readRuns(
   db: Database,
   { run, limit }: { run: number | null; limit: number },
@@ -107,7 +109,7 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
-  /** Fall of the balance per call in excess of the bill, based on the last calls. */
+  /** Credits per call by which the balance fell more than billed, based on the last calls. */
   readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
@@ -191,7 +193,7 @@ export function readUnknown(db: Database, limit: number) {
     .execute()
 }
 
-/** Highest cost of a call of an account so far; null before the first. */
+/** Highest cost of a call of an account so far; null before the first call. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
   const { dearest } = await db
     .selectFrom('account_costs')

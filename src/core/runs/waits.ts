@@ -11,8 +11,8 @@ const mostSlices = 1_000
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
- * Reads other workers' calls in flight, and how many tasks of open runs may not be retried yet, with the query of the
- * first task to be retried.
+ * Reads other workers' calls in flight, and the number of tasks of open runs that may not be retried yet, with the
+ * query of the first task to be retried.
  */
 export async function readWaits(db: Database, own: number) {
   const leases = await db
@@ -102,7 +102,7 @@ export function readLiveWorkers(db: Database) {
     .execute()
 }
 
-/** Code for an answer `s` without valid results; null if nothing is wrong with it. */
+/** Code for the defect of an answer `s` without valid results; null for an answer without a defect. */
 export const flawCode = sql`
   case
     when starts_with(s.parse_error, ${paidRefusal}) then 'PAID_REFUSAL'
@@ -110,7 +110,7 @@ export const flawCode = sql`
     when s.parse_error is not null then 'UNREADABLE'
   end`
 
-/** Counts failed, unknown or unreadable tasks of these runs by error code, most frequent first. */
+/** Counts failed, unknown or unreadable tasks of the given runs by error code, most frequent code first. */
 export async function countFailures(
   db: Database,
   runs: readonly number[],
@@ -129,7 +129,7 @@ export async function countFailures(
   return Object.fromEntries(rows.map(({ code, failures }) => [code, failures]))
 }
 
-/** Counts open tasks that workers can still process: those of open runs in unfinished slices. */
+/** Counts the open tasks that workers can still process: tasks in unfinished slices of open runs. */
 export async function countOpenTasks(db: Database): Promise<number> {
   const { open } = await db
     .selectFrom('tasks')

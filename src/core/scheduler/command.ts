@@ -47,7 +47,7 @@ export interface NightlyParts {
   ) => Promise<Closable>
 }
 
-/** Shows the schedules, runs the due nights once, or keeps running due nights until stopped. */
+/** Shows the schedules, runs the due nights once, or keeps running due nights until it is stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   expectLasting(options)
@@ -64,7 +64,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   return runScheduler(mill, { file, signal, beside })
 }
 
-/** Rejects --desk with a command that ends at once, because nobody could use the desk. */
+/** Rejects `--desk` for a command that ends at once, because nobody could use the desk. */
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(
@@ -84,10 +84,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/**
- * Reports overdue nights. If there are any, the command fails, for callers that read only the exit
- * code.
- */
+/** Reports overdue nights. If any night is overdue, the command fails, for callers that read only the exit code. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)

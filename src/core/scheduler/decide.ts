@@ -1,4 +1,4 @@
-// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. All rules are pure functions.
+// Decides about each due time of a schedule: start, join, wait, skip or miss. All rules are pure functions.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
@@ -7,12 +7,12 @@ import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
 /**
- * A tick occurs every minute. A night that starts within this time counts as on time, and one that starts later counts
- * as late.
+ * Grace period of a night. A night that starts within this period counts as on time, and a night that starts later
+ * counts as late. A tick occurs every minute.
  */
 export const graceMs = 5 * 60_000
 
-// After a long outage, times are decided in batches to keep the steps small.
+// After a long outage, due times are decided in batches, to keep the steps small.
 const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
@@ -26,7 +26,7 @@ export interface Facts extends Omit<NightFacts, 'decided'> {
   readonly decided: ReadonlySet<number>
 }
 
-/** The next step. After each step, the facts are read again, until no step is left. */
+/** The next step for a schedule. After each step, the facts are read again, until no step is left. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -62,7 +62,7 @@ export function decide(schedule: Schedule, facts: Facts): NightStep {
   return callWaiting(schedule, facts, until)
 }
 
-/** Oldest batch of undecided times; `newest` is null unless the batch includes the last one. */
+/** Oldest batch of undecided times. `newest` is null unless the batch includes the last undecided time. */
 function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   let after = known
   let until = after
@@ -77,11 +77,11 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides the times that were still undecided when a newer time was due. */
+/** Decides the due times that were still undecided when a newer time was due. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
-      return { kind: 'wait', ...past, note: `${nobodyLooked}; it waits its turn` }
+      return { kind: 'wait', ...past, note: `${nobodyLooked}; the night waits its turn` }
     case 'latest':
       return {
         kind: 'record',
@@ -96,7 +96,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
   }
 }
 
-/** Decides the newest time once all older ones are decided. */
+/** Decides the newest due time once all older due times are decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at
@@ -129,13 +129,16 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/** Handles postponed nights: with the overlap rule `all`, each of them gets a run, otherwise only the newest. */
+/**
+ * Handles postponed nights. If the rule for missed nights is `all`, each of them gets a run, otherwise only the newest
+ * night.
+ */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
   if (night === undefined) return { kind: 'rest', known }
   if (waiting.length > 1 && schedule.missed !== 'all') {
-    const note = 'replaced by a newer night while it waited'
+    const note = 'a newer night replaced this one while it waited'
     return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
   }
   if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }
@@ -144,8 +147,8 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
 }
 
 /**
- * True if the open run makes way for a newer night: with the rule `latest`, a run that was cut short for lack of
- * credits is not resumed.
+ * True if the open run makes way for a newer night. If the rule for missed nights is `latest`, a run that was cut short
+ * for lack of credits is not resumed.
  */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'

@@ -13,7 +13,7 @@ import { type Agreed, readAgreed } from '../lists/options.ts'
 import { readRows, type TableRow } from '../lists/table.ts'
 import { findList } from '../nights/nights.ts'
 
-// The first rule applies if a line sets no rule.
+// The first rule in each list is the default for lines that set no rule.
 const missedRules = ['latest', 'all', 'skip'] as const
 const overlapRules = ['skip', 'queue', 'merge'] as const
 
@@ -29,7 +29,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly list: string
   readonly cron: Cron
   readonly zone: string
-  /** Null if the configured default applies. */
+  /** Maximum age of a reused answer; null if the configured default applies. */
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
@@ -41,7 +41,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly reading: Agreed
 }
 
-/** An invalid line, with the reason and what is expected instead. */
+/** An invalid line, with the reason and the text that is expected instead. */
 export interface RefusedLine {
   readonly line: number
   readonly problem: string
@@ -53,7 +53,7 @@ export type Line = Pick<TableRow, 'line' | 'fields'>
 interface Surroundings {
   /** Time zone of lines that do not set a zone. */
   readonly zone: string
-  /** Location of a list; `problem` is null if it can be read or was read before. */
+  /** Returns the location of a list. `problem` is null if the list can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
     /** Reading options that a user last accepted. */
@@ -61,7 +61,7 @@ interface Surroundings {
   }
 }
 
-/** Parses each line independently: invalid lines are rejected, the others are used. */
+/** Parses each line independently. Invalid lines are rejected, and the other lines are used. */
 export function readSchedules(
   lines: readonly Line[],
   around: Surroundings,
@@ -98,7 +98,7 @@ class LineReader {
     return (this.#line.fields.get(column) ?? '').trim()
   }
 
-  /** Null if a required field is invalid. */
+  /** Returns the schedule of the line; null if a required field is invalid. */
   schedule(): Schedule | null {
     const cron = this.#cron()
     const schedule = {
@@ -118,7 +118,7 @@ class LineReader {
     return cron === null ? null : { ...schedule, cron }
   }
 
-  /** Rejects a duplicate name; the first line with the name keeps it. */
+  /** Rejects a line with a duplicate name. The first line with the name keeps the name. */
   refuseTwin(first: number): void {
     if (this.text('schedule') === '') return
     this.#refuse('schedule', `a unique name, since line ${first} has this one`)
@@ -209,7 +209,7 @@ const columns = [
 
 type ScheduleColumn = (typeof columns)[number]
 
-/** Parser for the cells of a column. Returns null for invalid text; the line then gets the value of `usual`. */
+/** Parser for the cells of a column. Returns null for invalid text. The line then gets the value of `usual`. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
@@ -227,8 +227,8 @@ function unknownColumns(names: readonly string[]): string | null {
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /**
- * Share of a night's credits for each list, if at least one list has a share: its own share, or an equal part of what
- * is left. Rejects lines whose shares add up to more than 100 percent.
+ * Gives each list its own share of a night's credits, or an equal part of the rest, if at least one list has a share.
+ * Rejects lines whose shares add up to more than 100 percent.
  */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
@@ -274,7 +274,7 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
  * tags.
  */
 interface Shares {
-  /** From 0 to 1; null if no list has a share. */
+  /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null
   readonly shares: readonly TaggedShare[]
 }
@@ -286,7 +286,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Parses shares; returns null for duplicate tags and for shares above 100 percent in total. */
+/** Parses shares. Returns null for duplicate tags, and for shares above 100 percent in total. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -322,10 +322,10 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Longest interval of a query, unless the file sets another number of days. */
+/** Default for the longest interval of a query, in days. */
 export const usualLongestDays = 14
 
-/** Buying interval of a list's queries: each night, or depending on their history. */
+/** Buying interval of a list's queries: every night, or an interval that depends on the history of each query. */
 type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }
@@ -353,11 +353,11 @@ export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.c
 export interface ScheduleFile<T = Schedule> {
   readonly schedules: readonly T[]
   readonly refusals: readonly RefusedLine[]
-  /** All names in the file, including those of rejected lines. */
+  /** All names in the file, including the names of rejected lines. */
   readonly names: readonly string[]
 }
 
-/** Loads the schedule file; rejects invalid lines, and throws if the file can't be read. */
+/** Loads the schedule file. Rejects invalid lines, and throws if the file can't be read. */
 export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },
@@ -417,7 +417,7 @@ export function placeOf(list: string): ListPlace {
   return { path, listName: nameOfList(path) }
 }
 
-/** If a list's file is missing, its last reading is used; a list that was never read is rejected. */
+/** If the file of a list is missing, the last reading of the list is used. A list that was never read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`

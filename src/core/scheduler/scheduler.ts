@@ -16,7 +16,7 @@ import { type ChooseQueries, type SchedulerContext, tick } from './tick.ts'
 interface SchedulerOptions {
   readonly file: string
   readonly report: (line: string) => void
-  /** Called when runs have ended; by default, closes and judges them. */
+  /** Called when runs have ended. By default, closes and judges these runs. */
   readonly afterRuns?: AfterRuns
   readonly chooseQueries?: ChooseQueries
 }
@@ -37,7 +37,7 @@ export class Scheduler {
     this.#options = options
   }
 
-  /** Why the last tick failed; null if it succeeded. */
+  /** Reason why the last tick failed; null if the last tick succeeded. */
   get trouble(): string | null {
     return this.#trouble
   }
@@ -51,7 +51,7 @@ export class Scheduler {
     return performance.now() - this.#lastTick
   }
 
-  /** Performs one tick; if one is already in progress, waits for it instead. */
+  /** Performs one tick. If a tick is already in progress, waits for that tick instead. */
   tick(): Promise<void> {
     this.#running ??= this.#tick().finally(() => {
       this.#running = null
@@ -95,7 +95,9 @@ export class Scheduler {
     await addUpDay(this.#mill, report)
   }
 
-  /** Reads the current file, or keeps the previous one if it can't be read. Reports each problem once. */
+  /**
+   * Reads the current file, or keeps the previous file if the current file can't be read. Reports each problem once.
+   */
   async #load(): Promise<ScheduleFile> {
     const { file } = this.#options
     try {
@@ -132,7 +134,7 @@ export class Scheduler {
   }
 }
 
-// The queue's clock ticks every minute; a longer silence indicates a problem.
+// Time without a tick that indicates a problem: the queue's clock ticks every minute.
 const silenceMs = 75_000
 const lookEveryMs = 10_000
 
@@ -145,7 +147,7 @@ interface ClockOptions {
   readonly lookMs?: number
 }
 
-/** Runs a scheduler by the queue's clock until the signal is aborted; restarts a clock that has gone silent. */
+/** Runs a scheduler by the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,
@@ -191,7 +193,7 @@ async function tryClock(
   }
 }
 
-/** True if a scheduler checked the schedules recently: the queue's clock may have woken a different one. */
+/** True if any scheduler checked the schedules recently: the queue's clock may have woken a different scheduler. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

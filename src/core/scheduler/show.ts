@@ -37,7 +37,7 @@ function formatSchedule(view: ScheduleView): string {
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })
-  // The table's header is blank, so its first line is empty.
+  // The header of the table is blank, so the first line of the table is empty.
   const body = table.split('\n').filter((text) => text.trim() !== '')
   const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
   return [head, ...body.map((text) => `  ${text}`)].join('\n')
@@ -101,7 +101,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = file.schedules.map((schedule) => ({
     schedule,
-    // Empty for a disabled schedule.
+    // Next due times. The list is empty for a disabled schedule.
     next: schedule.on
       ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
           ({ at }) => at,
@@ -121,7 +121,7 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
 /** Summary of a schedule that is enabled or overdue, for overviews. */
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
-/** Reads the schedules from the database, without their file. */
+/** Reads the schedules from the database, and ignores the schedule file. */
 export async function summariseNights(db: Database) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -136,7 +136,7 @@ export async function summariseNights(db: Database) {
   }))
 }
 
-/** Formats one line per schedule: outcome of its last night, its next due time, and what is overdue. */
+/** Formats one line per schedule: the outcome of the last night, the next due time, and the overdue nights. */
 export function nightSummaryLines(nights: readonly NightSummary[]): readonly string[] {
   return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
     `nightly ${schedule}: last ${describeLastNight(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,

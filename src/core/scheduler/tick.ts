@@ -31,26 +31,26 @@ export type ChooseQueries = (
 export interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
-  /** Maximum age of a reused answer if the schedule does not specify one. */
+  /** Maximum age of a reused answer, for schedules that specify no maximum age. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
   /**
-   * Chooses the queries of lists with an adaptive cadence; if missing, all of their queries are bought.
+   * Chooses the queries of lists with an adaptive cadence. Without this function, all queries of such lists are bought.
    */
   readonly chooseQueries?: ChooseQueries
   readonly report: (line: string) => void
-  /** Clock; the clock of the database is used, except in tests. */
+  /** Clock for tests. By default, the clock of the database is used. */
   readonly now?: () => Promise<Date>
 }
 
-// Maximum steps per schedule. Each step decides something, so the loop ends; the limit guards against rules that loop
-// forever.
+// Maximum steps per schedule. Each step decides something, so the loop ends by itself. The limit guards against rules
+// that loop forever.
 const mostSteps = 200_000
 
 // After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Runs what is due for every schedule of the file; may run concurrently in any number of processes. */
+/** Runs the due nights of every schedule of the file. Any number of processes may run a tick concurrently. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -67,7 +67,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules of the file; one that is new, changed or enabled again starts now. */
+/** Stores the schedules of the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -106,13 +106,13 @@ async function storeSchedules(
 
 /**
  * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
- * the schedule would do nothing until then, so it is reset to now.
+ * the schedule would do nothing until then, so the schedule is reset to now.
  */
 async function readStoredSchedules(
   context: SchedulerContext,
 ): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(context.db)
-  // The time is read after the schedules, so that a concurrent scheduler's decisions are never ahead of it.
+  // The time is read after the schedules, so that decisions of a concurrent scheduler are never ahead of this time.
   const now = await timeOf(context)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
@@ -122,15 +122,15 @@ async function readStoredSchedules(
     if (!ahead) continue
     await callBack(context.db, name, now)
     context.report(
-      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it starts again now`,
+      `${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule starts again from now`,
     )
   }
   return { watches, now }
 }
 
 /**
- * Records undecided nights as missed before a schedule changes or ends, because its due times can't be computed
- * afterwards.
+ * Records undecided nights as missed before a schedule changes or ends, because the due times of the old schedule can't
+ * be computed afterwards.
  */
 async function closeOld(
   context: SchedulerContext,
@@ -189,7 +189,7 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
 
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
-/** Plans the run of a night; does nothing if another scheduler was first. */
+/** Plans the run of a night. Does nothing if another scheduler was first. */
 async function runNight(
   context: SchedulerContext,
   schedule: Schedule,
@@ -235,7 +235,9 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/** Plans from the current file or, if that is missing or broken, from its last successful reading. */
+/**
+ * Plans a run from the current file of the list or, if the file is missing or broken, from its last successful reading.
+ */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName, cadence } = schedule
   const { night, outcome, into } = step
@@ -305,8 +307,8 @@ async function advance(db: Database, schedule: string, known: Date): Promise<voi
 }
 
 /**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged,
- * and returns the other nights.
+ * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged, and
+ * returns only the nights that were recorded.
  */
 async function recordNights(
   db: Database,
@@ -397,7 +399,7 @@ async function takeNight(
     .returning('schedule')
     .executeTakeFirst()
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The list's row is locked here, so no other process can be planning a run of it.
+  // The row of the list is locked here, so no other process can be planning a run of the list.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
@@ -436,7 +438,7 @@ async function readWatches(db: Database) {
     .execute()
 }
 
-/** Stores a schedule as currently defined in the file; `known_until` never decreases. */
+/** Stores a schedule as currently defined in the file. `known_until` never decreases. */
 async function saveWatch(
   db: Database,
   { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
@@ -459,11 +461,11 @@ async function disable(db: Database, name: string): Promise<void> {
   await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
-/** Resets a schedule whose nights were decided ahead of time to now; its runs continue. */
+/** Resets a schedule whose nights were decided ahead of time to now. The runs of the schedule continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Deletes nights that were decided ahead of time: otherwise, they would look decided when they become due.
+    // Nights that were decided ahead of time are deleted: otherwise, they would look decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)

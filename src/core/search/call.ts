@@ -17,14 +17,15 @@ export type Reply =
       readonly truncated: boolean
       readonly retryAfter: string | null
       /**
-       * Time for which the API repeats an answer for the same idempotency key, charged once; null if it does not say.
+       * Time for which the API repeats an answer to the same idempotency key and charges only once; null if the API
+       * does not report a time.
        */
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
-  /** Provably never sent: no byte of the request was written to a socket. */
+  /** The request was provably never sent: no byte of it was written to a socket. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
-  /** Sent and possibly charged, but no complete response arrived. */
+  /** The request was sent and possibly charged, but no complete response arrived. */
   | {
       readonly kind: 'lost'
       readonly code: string
@@ -36,11 +37,11 @@ export type Reply =
 
 export interface Api {
   /**
-   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key count as
-   * one.
+   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
+   * charged as one request.
    */
   call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key; call this only while nothing is in flight. */
+  /** Switches to a new API key. Call this function only while no request is in flight. */
   turnKey(key: Secret): void
   /** Aborts all requests in flight. */
   close(): Promise<void>
@@ -54,7 +55,7 @@ interface ApiOptions {
   readonly lanes: number
 }
 
-/** Creates a client for the API; connects only on the first call. */
+/** Creates a client for the API. The client connects only on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   checkKey(url, given.key)
   let key = given.key
@@ -93,14 +94,17 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
   }
 }
 
-// After the process was frozen, deadlines have passed although complete answers wait in the sockets. These are read a
-// few kilobytes at a time.
+// After the process was frozen, deadlines have passed although complete answers wait in the sockets. The sockets are
+// read a few kilobytes at a time.
 const frozenMs = 250
 const readingMs = 500
-/** Number of event-loop turns to wait as well, because a busy machine may spend all of that time on something else. */
+/**
+ * Number of event-loop turns to wait in addition to `readingMs`, because a busy machine may spend all of that time on
+ * something else.
+ */
 const looks = 50
 
-/** Reads what has arrived before a paid call is aborted, because timers run before sockets are read. */
+/** Reads the data that has arrived before a paid call is aborted, because timers run before sockets are read. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -110,7 +114,7 @@ function afterLooks(left: number, then: () => void): void {
   setImmediate(() => (left > 1 ? afterLooks(left - 1, then) : then()))
 }
 
-/** Rejects a key that can't be sent in a header: the client would fail with the key in its error message. */
+/** Rejects a key that can't be sent in a header: the client would fail with an error message that contains the key. */
 function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
@@ -184,7 +188,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
-  /** Null if the response is complete or exceeds the size limit. */
+  /** Error that ended the exchange; null if the response is complete or exceeds the size limit. */
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly status: number | null
   readonly headers: Headers
@@ -206,7 +210,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
-  /** Called right before the first byte is written; an abort at this point leaves the request unsent. */
+  /** Called right before the first byte is written. An abort at this point leaves the request unsent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
       controller.abort(new Error('the caller no longer waits for this call'))
@@ -270,7 +274,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression; an answer with 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression. An answer with 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 interface Body {
@@ -288,7 +292,7 @@ const decoders: Readonly<Record<string, () => Gunzip | ReturnType<typeof createB
 
 /**
  * Decompresses a body that was compressed although no compression was requested. A body that ends too early or exceeds
- * the limit is marked as truncated; one with an unknown encoding is kept as received.
+ * the limit is marked as truncated. A body with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -306,10 +310,10 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
       if (size > bodyCap) break
     }
   } catch {
-    // The body is truncated or corrupt: keep the readable part as evidence, and mark it as incomplete.
+    // The body is truncated or corrupt. The readable part is kept as evidence, and marked as incomplete.
     whole = false
   }
-  // Nothing could be decoded, so the encoding label was wrong: keep the body as received.
+  // Nothing could be decoded, so the encoding label was wrong. The body is kept as received.
   if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
@@ -317,24 +321,24 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Under load, a socket is reused within milliseconds. If it idles longer, the server may close it just as we send,
-// which loses a paid call. If the server announces its own limit, that limit minus two seconds is used.
+// Under load, a socket is reused within milliseconds. If a socket idles longer, the server may close it just as we send
+// a request, and a paid call is lost. If the server announces its own limit, that limit minus two seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket broke before any response, each call gets its own socket for this long, because the server closes idle
-// ones early.
+// Time for which each call gets its own socket after a socket broke before any response, because the server closes idle
+// sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /**
- * A gateway's cookies and tracing headers may need this many bytes; the client's default of 16 kB would lose paid
- * answers.
+ * Maximum size of the response headers. The cookies and tracing headers of a gateway may be this large, and the
+ * client's default of 16 kB would lose paid answers.
  */
 const longestHeader = 64 * 1024
 
 /**
- * Connects sockets that skip an unsolicited `100 Continue`, which the client would treat as a bad response, losing a
- * paid answer.
+ * Connects sockets that skip an unsolicited `100 Continue`. The client would treat it as a bad response, and a paid
+ * answer would be lost.
  */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
@@ -363,7 +367,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips every leading `100 Continue`; returns null if one of them is incomplete. */
+/** Strips every leading `100 Continue`. Returns null if any of these responses is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

@@ -4,17 +4,20 @@ import pLimit from 'p-limit'
 
 /** The lanes of one process: the number of paid calls that may be in flight. */
 export interface Lanes {
-  /** Waits for a lane and holds it only during the call, not until the commit. */
+  /** Waits for a lane, and holds it only until the end of the call. The lane is free again before the commit. */
   run<T>(call: () => Promise<T>): Promise<T>
   /** Number of calls to reserve now: the free lanes, plus the calls to keep ready in advance. */
   free(): number
-  /** Sets the number of calls that may be in flight or ready. An increase applies at once, a decrease as calls end. */
+  /**
+   * Sets the number of calls that may be in flight or ready. An increase applies at once, and a decrease applies as
+   * calls end.
+   */
   resize(calls: number): void
 }
 
 /**
- * Opens the lanes. Never use a lane inside a lane: with all lanes taken, both would wait forever. Up to `ahead`
- * additional calls are kept ready, so that a free lane never waits for its next call.
+ * Opens the lanes. Never wait for a lane while holding a lane: once all lanes are taken, every call would wait forever.
+ * Up to `ahead` additional calls are kept ready, so that a free lane never waits for its next call.
  */
 export function openLanes(lanes: number, ahead = 0): Lanes {
   const limit = pLimit(lanes)
@@ -23,7 +26,7 @@ export function openLanes(lanes: number, ahead = 0): Lanes {
     run: (call) => limit(call),
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While more than half of the ready calls are left, none are added: they are refilled in groups.
+      // While more than half of the ready calls are left, no calls are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
     resize: (calls) => {

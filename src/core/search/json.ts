@@ -9,7 +9,7 @@ export interface Readable {
   readonly replaced: number
 }
 
-/** Reads any bytes as a JSON object, or returns why they are not one. Never throws. */
+/** Reads any bytes as a JSON object, or returns the reason why they cannot be read as one. Never throws. */
 export function readBody(
   body: Buffer,
   truncated: boolean,
@@ -28,7 +28,8 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // If the text has no escapes, UTF-8 JSON can't contain such characters, so strings are not searched.
+  // JSON decoded from UTF-8 can contain NUL and lone surrogates only as escapes. Without escapes, strings are not
+  // searched.
   const cleaner = new Cleaner(text.includes('\\u'))
   const value = cleaner.value(parsed, 1)
   const { problem, replaced } = cleaner
@@ -45,16 +46,20 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Deeper bodies are rejected: no search answer is that deep, and recursive readers must not overflow the stack. */
+/**
+ * Maximum depth of a body. Deeper bodies are rejected: no search answer is that deep, and recursive readers must not
+ * overflow the stack.
+ */
 const deepest = 64
 
 /**
- * Makes parsed JSON storable in Postgres: it has no NUL, no lone surrogates, only finite numbers and limited nesting.
+ * Makes parsed JSON storable in Postgres. Storable JSON has no NUL, no lone surrogates, only finite numbers, and
+ * limited nesting.
  */
 class Cleaner {
   /** Number of characters replaced by U+FFFD because Postgres can't store them. */
   replaced = 0
-  /** Why the value can't be stored; null if it can. */
+  /** Reason why the value can't be stored; null if it can be stored. */
   problem: string | null = null
   readonly #escapes: boolean
 
@@ -76,7 +81,10 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /** Checks a value from text without escapes. Nothing in it needs replacing, so it is returned without a copy. */
+  /**
+   * Checks a value from text without escapes. No character of such a value needs replacing, so the value is returned
+   * without a copy.
+   */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json
@@ -89,7 +97,7 @@ class Cleaner {
       this.value(value, depth + 1),
     ])
     if (this.replaced > before) keepApart(entries)
-    // Does not assign the fields, because `__proto__` must be treated like any other field.
+    // The fields are not assigned one by one, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
 

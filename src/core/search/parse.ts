@@ -19,21 +19,21 @@ import type {
 import { idBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** Content of a body. The status also decides whether it is an answer or a rejection. */
+/** Content of a body. The status of the reply also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field; null if missing or unreadable. */
+  /** The `success` field; null if the field is missing or unreadable. */
   readonly success: boolean | null
-  /** The query named by the body; null if none. */
+  /** The query that the body names; null if the body names no query. */
   readonly query: string | null
   /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
-  /** The body read as a rejection; fields are null if missing. */
+  /** The body read as a rejection. Missing fields are null. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
 const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Parses any bytes as an answer to `q` or as a rejection, or returns why they are neither. Never throws. */
+/** Parses any bytes as an answer to `q` or as a rejection, or returns the reason why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
@@ -84,7 +84,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
   const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
   const extra = unnamed(fields, answerNames)
-  // The fields that the columns represent: the success, and the query if it is the one sent.
+  // The fields that the columns represent: the success, and the query if it is the query that was sent.
   const said = {
     success: true,
     query: q,
@@ -112,15 +112,15 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One item of a list; `exact` is true if its row holds everything that the item contained. */
+/** One item of a list. `exact` is true if the row of the item holds everything that the item contained. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
 }
 
 /**
- * Reads the items of a list with their positions. `exact` is the given list if the rows hold it exactly; otherwise it is
- * empty, so that the original is stored as well.
+ * Reads the items of a list with their positions. `exact` is the given list if the rows hold the list exactly.
+ * Otherwise, `exact` is empty, so that the original is stored as well.
  */
 function readList<T>(
   fields: JsonObject,
@@ -183,12 +183,12 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
   return greatest
 }
 
-// Spec gap 2.5: the additional fields are not documented. These are names that search APIs commonly use.
+// Spec gap 2.5: the additional fields are not documented. The names below are common among search APIs.
 const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Items of the blocks that the specification does not name, one row each; a plain value is not a block. */
+/** Items of the blocks that the specification does not name, with one row per item. A plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -207,7 +207,7 @@ function featureOf(kind: string, thing: Json): Feature {
     return { kind, page: null, domain: null, text: null, extra: { value: thing } }
   }
   const address = nameOf(thing, addresses, (text) => /^https?:\/\//i.test(text))
-  // A value with blanks is a source's display name, not its host.
+  // A value with blanks is the display name of a source rather than its host.
   const host = nameOf(thing, hosts, (text) => /^[^\s/:]+\.[^\s/:]+$/.test(text))
   const title = nameOf(thing, texts, (text) => text !== '')
   const page = address === null ? null : pageOf(textOf(thing, address))
@@ -223,7 +223,7 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of these field names whose value fits. */
+/** Returns the first of the given field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -237,12 +237,12 @@ function textOf(thing: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-// Each field is read independently: a missing, null or mistyped field does not affect the others. Spec gap 2.5: it is
-// not documented which fields are always present.
+// Each field is read independently: a missing, null or mistyped field does not affect the others. Spec gap 2.5: the
+// specification does not say which fields are always present.
 const textField = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 
-// No call costs a million credits. Such a value is broken, and trusting it would raise the bound of every later call.
+// No call costs a million credits. Such a value is broken, and would raise the bound of every later call.
 const mostCredits = 1_000_000
 const digits = z
   .string()
@@ -250,7 +250,10 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Finer fractions are errors of binary arithmetic, such as in 0.1 + 0.2. */
+/**
+ * Number of parts of a credit that can be distinguished. Finer fractions are errors of binary arithmetic, such as in
+ * 0.1 + 0.2.
+ */
 const decimals = 1_000_000
 /** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z
@@ -267,15 +270,14 @@ const cost = amount
   .pipe(z.int().min(0).max(mostCredits))
   .optional()
   .catch(undefined)
-// A paid search can't leave a negative balance. Such a value is broken, and trusting it would stop an account that has
-// credits.
+// A paid search can't leave a negative balance. Such a value is broken, and would stop an account that has credits.
 const balance = amount
   .transform((credits) => Math.floor(credits))
   .pipe(z.int().min(0))
   .optional()
   .catch(undefined)
 
-/** Answer fields with their own columns. */
+/** Fields of an answer that have their own columns. */
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
@@ -291,14 +293,16 @@ const resultShape = z.object({
   domain: filled,
 })
 
-/** Fields of an entity. U+001F separates name and type in its id, so a name can't contain it. */
+/**
+ * Fields of an entity. U+001F separates the name and the type in the id of an entity, so a name can't contain U+001F.
+ */
 const entityShape = z.object({
   // eslint-disable-next-line no-control-regex -- the separator is what is looked for
   name: z.string().regex(/^[^\u001f]*$/),
   type: textField,
 })
 
-/** Fields in which a body describes itself: success, the query it answers, and the error. */
+/** Fields in which a body describes itself: the success, the query that the body answers, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -315,7 +319,7 @@ const answerNames: ReadonlySet<string> = new Set([
 
 /** Fields that the specification does not name; null if there are none. */
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Additional fields are rare, so check for them before building anything.
+  // Additional fields are rare, so the function checks for them before it builds anything.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -323,9 +327,9 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 }
 
 /**
- * Fields that the columns, given under their API names, cannot hold exactly; null if they hold all. A list counts as a
- * column as far as its rows hold it exactly. The key `missing` can't collide, because the specification has no field of
- * this name.
+ * Fields that the columns cannot hold exactly; null if the columns hold all fields. The columns are given under their
+ * API names. A list counts as a column as far as its rows hold it exactly. The key `missing` can't collide, because the
+ * specification has no field of this name.
  */
 function leftover(
   given: JsonObject,
@@ -347,7 +351,7 @@ function leftover(
 // A few hosts and entities make up most of all answers, so their hashes are cached.
 const remembered = 10_000
 
-/** LRU-like cache with two generations: when the young one is full, the old one is dropped. */
+/** LRU-like cache with two generations: when the young generation is full, the old one is dropped. */
 class Recent<T> {
   #young = new Map<string, T>()
   #old = new Map<string, T>()
@@ -369,7 +373,7 @@ const domains = new Recent<Domain>()
 const recentEntities = new Recent<Entity>()
 const recentClusters = new Recent<Term>()
 
-/** Spellings of one host share one domain; the original is stored with the result if it differs. */
+/** All spellings of a host share one domain. If the original spelling differs, it is stored with the result. */
 function domainOf(given: string): Domain {
   return domains.get(given, () => {
     const host = asciiHost(given)
@@ -377,7 +381,7 @@ function domainOf(given: string): Domain {
   })
 }
 
-/** Page of a URL. Not cached, since most URLs are seen only once. */
+/** Page of a URL. Pages are not cached, because most URLs are seen only once. */
 function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
@@ -406,7 +410,7 @@ const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
 interface Address {
-  /** Host as normalized by browsers; null if the address has none. */
+  /** Host as normalized by browsers; null if the address has no host. */
   readonly host: string | null
   /**
    * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.
@@ -414,7 +418,7 @@ interface Address {
   readonly key: string
 }
 
-/** Parses an address as a browser would; if it is invalid, its text is the key. */
+/** Parses an address as a browser would. If the address is invalid, its text is the key. */
 export function readAddress(url: string): Address {
   const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '')
@@ -427,8 +431,8 @@ export function readAddress(url: string): Address {
 }
 
 /**
- * Registrable domain according to the public suffix list, including private suffixes; null for IP addresses and names
- * without one.
+ * Registrable domain according to the public suffix list, including private suffixes. Null for an IP address, and for a
+ * name without a registrable domain.
  */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)
@@ -444,7 +448,7 @@ function withoutTracking(search: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-// The scheme is left out, so the default port of either scheme carries no information.
+// The key omits the scheme, so it also omits the default ports 80 and 443.
 function withoutDefaultPort(url: URL): string {
   return url.port === '80' || url.port === '443' ? url.hostname : url.host
 }

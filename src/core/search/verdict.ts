@@ -6,19 +6,19 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Credits reported in a body; null if missing or implausible. */
+/** Credits reported in a body. A value is null if it is missing or implausible. */
 interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
 }
 
-/** Reason why there is no answer, as a code and a sentence; for display only. */
+/** Reason why there is no answer, as a code and a sentence. Both are only for display. */
 interface Reason {
   readonly code: string
   readonly message: string
 }
 
-/** Class of a reply; `policy` defines its consequences. */
+/** Class of a reply. `policy` defines the consequences of each class. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' } & Reason & Bill)
@@ -28,8 +28,8 @@ export type Verdict =
   | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'refused' } & Reason & Bill)
   /**
-   * `waitMs` applies only to the next try of this task: a 5xx may have been charged, so it is not a request to slow
-   * down.
+   * `waitMs` applies only to the next try of this task: a reply with status 5xx may have been charged, so it is not a
+   * request to slow down.
    */
   | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'lost' } & Reason)
@@ -63,14 +63,14 @@ interface StoredBody {
   readonly origin: Origin
 }
 
-/** Parses a stored answer again, with the same result as `judge` when it arrived. */
+/** Parses a stored answer again, with the same result as `judge` had when the answer arrived. */
 export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
 /**
- * Returns the answer in a reply that counts as one. It has no rows if the reply is a rejection or answers a different
- * query.
+ * Returns the answer in a reply that counts as an answer. The answer has no rows if the reply is a rejection or answers
+ * a different query.
  */
 function answerOf(
   { success, query, answer, refusal }: Reading,
@@ -86,9 +86,9 @@ function answerOf(
 }
 
 /**
- * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case: treating
- * "nyc hotels" as different from "NYC hotels" would cost every query with a capital letter, although the results hardly
- * differ. An empty echo names no query.
+ * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case. If "nyc
+ * hotels" counted as different from "NYC hotels", the answer to every query with a capital letter would lose its rows,
+ * although the results hardly differ. An empty echo names no query.
  */
 function isEcho(query: string, q: string): boolean {
   if (query === q) return true
@@ -96,14 +96,14 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Converts to upper case last, because this also merges the two forms of small sigma, and ß with ss. */
+/** Converts to upper case last, because upper case also merges the two forms of small sigma, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
 
 /**
- * A reply with status 200 is an answer unless `success` is false; with another 2xx status, it is one only if `success`
- * is true.
+ * A reply with status 200 is an answer unless `success` is false. A reply with another 2xx status is an answer only if
+ * `success` is true.
  */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
@@ -140,7 +140,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null if it is neither. */
+/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -151,7 +151,7 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Shortens a message from an API and masks keys in it: such messages may be long, and may quote the key. */
+/** Shortens a message from an API and masks keys in the message: such messages may be long, and may quote the key. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
@@ -164,21 +164,27 @@ interface Consequence {
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Assumed charge if the body reports none. `priced`: unknown, and a bill counts as a price of its class. */
+  /**
+   * Charge that is assumed if the body reports none. `priced`: the charge is unknown, and a reported charge counts as a
+   * price of the price class.
+   */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Why the whole account is stopped; null if it is not. */
+  /** Reason to stop the whole account; null if the account is not stopped. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 
-/** Policy for each class: what is retried, delayed or failed, and what stops every worker. */
+/**
+ * Policy for each class of replies: whether the task is retried, delayed or failed, and whether every worker is
+ * stopped.
+ */
 export const policy = {
   // 200 without `success: false`. A body that is unreadable or answers a different query is stored and marked, as is a
   // rejection that reports a charge: see `isPaidAnswer`.
   answered: { task: 'answered', money: 'priced', stops: null },
   // 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // 401 or 403 not written by the API itself: a proxy in front of it rejects the query, which says nothing about the
-  // key.
+  // 401 or 403 not written by the API itself: a proxy in front of the API rejects the query, which says nothing about
+  // the key.
   blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
@@ -198,7 +204,7 @@ export const policy = {
 /** Classes of responses without an answer. */
 type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
-// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented; the others are common among such services.
+// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common among such services.
 const words = {
   key_refused: 'UNAUTHORIZED FORBIDDEN INVALID_API_KEY API_KEY_REVOKED',
   no_credit: `PAYMENT_REQUIRED QUOTA_EXCEEDED INSUFFICIENT_QUOTA INSUFFICIENT_CREDITS INSUFFICIENT_CREDIT
@@ -226,8 +232,8 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
 }
 
 /**
- * Class of a response that is not an answer: by its code if that is known, otherwise by its status. `denies` is true if
- * the body contains `success: false`, as every error of the API does.
+ * Class of a response that is not an answer. The code of the response decides if it is known, otherwise the status.
+ * `denies` is true if the body contains `success: false`, as every error of the API does.
  */
 function classOf({
   status,
@@ -243,7 +249,7 @@ function classOf({
   // 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall may answer a single query with its own page; treated as a refused key, it would stop
+    // A firewall may answer a single query with its own page. If that page counted as a refused key, it would stop
     // every worker.
     return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
   }

@@ -12,13 +12,13 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True if unrecorded calls delay further buying, as under a rate limit: entries are then written at once. */
+  /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
-  /** Records entries together; returns the results in the same order. */
+  /** Records entries together. Returns the results in the order of the entries. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   /** Called when the database becomes unreachable, and when it is reachable again. */
   readonly onAway: (away: boolean) => void
-  /** Called when an entry can't be written in any form. The entry remains among those returned by `abandon`. */
+  /** Called when an entry can't be written in any form. The entry remains among the entries that `abandon` returns. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -27,7 +27,7 @@ interface Waiting {
   readonly resolve: (recorded: SettledCall) => void
 }
 
-/** Batches written concurrently. */
+/** Number of batches that are written concurrently. */
 const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
@@ -53,8 +53,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together, without letting one bad entry make the others fail. Every entry
- * is kept until it is written, because it was paid for.
+ * Collects entries briefly and writes them together, without letting one bad entry make the other entries fail. Every
+ * entry is kept until it is written, because its call was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -142,11 +142,14 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept unchanged, because the database may be at fault and not the entry.
+    // The entry is kept unchanged, because the fault may lie in the database rather than in the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable and retries after conflicts; throws errors caused by the data. */
+  /**
+   * Writes entries. Waits while the database is unreachable, and retries after conflicts. Throws errors that the data
+   * causes.
+   */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
@@ -162,7 +165,7 @@ export class Batch {
           await pause(Math.random() * 50 * conflicts)
           continue
         }
-        // A smaller batch may avoid the conflict.
+        // The batch is split, because a smaller batch may avoid the conflict.
         if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)
@@ -176,11 +179,12 @@ export class Batch {
 const pauseMs = 10
 /** Longest wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Entries that have waited longer than this behind a batch are written concurrently, however few. */
+/** Entries that have waited longer than this behind another batch are written concurrently, however few they are. */
 const patienceMs = 250
 
 /**
- * Collects entries to be written together until the batch is full, no more arrive, or the oldest has waited too long.
+ * Collects entries to be written together until the batch is full, no more entries arrive, or the oldest entry has
+ * waited too long.
  */
 class Gathering<T> {
   readonly #onDue: () => void
@@ -249,18 +253,26 @@ class Gathering<T> {
   }
 }
 
-/** Maximum answers stored in one batch. */
+/** Maximum number of answers stored in one batch. */
 export const mostTogether = 128
 
-/** Maximum answers waiting to be stored before buying pauses, since they use memory and log space. */
+/**
+ * Maximum number of answers that may wait to be stored before buying pauses. Waiting answers use memory and log space.
+ */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** With at most this many lanes, a crash leaves at most one call per lane with an unknown outcome. */
+/**
+ * Number of lanes up to which no calls are reserved in advance, so that a crash leaves at most one call per lane with
+ * an unknown outcome.
+ */
 const fewLanes = 16
 
-/** Calls reserved before a lane is free: none with few lanes, a rate limit or a cap on calls in flight. */
+/**
+ * Number of calls to reserve before a lane is free. It is 0 with few lanes, with a rate limit, or with a limit on calls
+ * in flight.
+ */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -269,12 +281,15 @@ export function aheadOf(
   return lanes <= fewLanes || counted ? 0 : Math.floor(lanes / 4)
 }
 
-/** Maximum calls that are reserved, in flight or waiting to be stored. */
+/** Maximum number of calls that are reserved, in flight or waiting to be stored. */
 export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Slices to process concurrently: enough for all of these calls, since a slice lasts as long as its slowest task. */
+/**
+ * Number of slices to process concurrently: enough for `mostFlying` calls, because a slice lasts as long as its slowest
+ * task.
+ */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

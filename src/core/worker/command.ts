@@ -45,7 +45,7 @@ export interface WorkParts {
 
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
-/** Runs a worker according to flags and settings, and prints what was done. */
+/** Runs a worker according to flags and settings, and prints its summary. */
 export async function runWork(
   call: Call<WorkFlags>,
   { afterRuns, monitor, desk }: WorkParts,
@@ -83,7 +83,7 @@ export async function runWork(
   return exitOf(summary, signal)
 }
 
-/** A service writes a log; a drain writes plain lines for the person waiting for it. */
+/** Opens the output: a log for a service, or plain lines for a person who waits for a drain. */
 async function openOutput(secrets: readonly Secret[]): Promise<(line: string) => void> {
   const { openLog } = await import('../../base/log.ts')
   const log = await openLog('work', secrets)

@@ -14,16 +14,16 @@ interface DispatchOptions {
   readonly free: () => number
   /** Called after each reservation attempt. */
   readonly onGate: (reserved: Reserved) => void
-  /** Called when a reservation or another step fails; returns how long to wait. */
+  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (task: Task, state: string) => void
 }
 
 const pollStopMs = 1_000
-/** A task that must wait no longer than this is held; a task with a longer wait returns to the queue. */
+/** Maximum wait of a task that the worker holds. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
- * Added to each wait to allow for clock differences: tasks are due by the database's clock, so a slightly early
+ * Time added to each wait, to allow for clock differences. Tasks are due by the database's clock, so a slightly early
  * attempt would be rejected.
  */
 const clockSlackMs = 50
@@ -32,7 +32,7 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Null if the task was handed back while its call was being reserved. */
+  /** Countdown of each task in flight; null if the task was handed back while its call was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -42,7 +42,7 @@ export class Dispatch {
   #alone = false
   /** Reason why the held tasks are not being bought. */
   stopped: Extract<Deferral, { kind: 'stop' }> | null = null
-  /** True during a reservation; the calls that it grants start right afterwards. */
+  /** True during a reservation. The calls that the reservation grants start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -59,7 +59,7 @@ export class Dispatch {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
-  /** Resolves when each task has ended or must wait for a later round. */
+  /** Takes tasks to be bought. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
     // The queue may deliver a slice twice. Tasks already held are counted for the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
@@ -79,7 +79,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Starts no more calls. Calls in flight finish; all other tasks are handed back to the queue. */
+  /** Stops starting calls. Calls in flight finish, and all other tasks are handed back to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -88,7 +88,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Checks again at once after a change. */
+  /** Tries to reserve again at once, after a change. */
   nudge(): void {
     this.#wake()
   }
@@ -100,11 +100,13 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // Set right after the check, with no await in between: tasks that arrive from now on restart the loop.
+    // This is set right after the check, with no await in between, so tasks that arrive from now on restart the loop.
     this.#running = false
   }
 
-  /** Returns the milliseconds to wait before the next attempt; null to wait until something changes. */
+  /**
+   * Tries to reserve. Returns the milliseconds to wait before the next attempt; null to wait until something changes.
+   */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
@@ -171,7 +173,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without the queue, because a trip through it would take longer than the wait. */
+  /** Retries a task without the queue, because a trip through the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -205,7 +207,7 @@ export class Dispatch {
 interface Leftover {
   /** Tasks that remain open for a later round. */
   readonly open: number
-  /** True if some of them wait for another worker's call in flight. */
+  /** True if some of the open tasks wait for another worker's call in flight. */
   readonly busy: boolean
 }
 
@@ -217,7 +219,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts one task as finished; the last one reports to the slice what is left. */
+/** Counts one task as finished. After the last task, reports the open tasks to the slice. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1
@@ -241,8 +243,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task answered with a
- * rejected key goes last: if others succeed with the same key, the API rejected its query, not the key.
+ * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task for which the API
+ * rejected the key goes last: if other tasks succeed with the same key, the API rejected the query rather than the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

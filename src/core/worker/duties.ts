@@ -15,7 +15,7 @@ import { settleAbandonedLogs } from './recovery.ts'
 import type { Waiting } from './summary.ts'
 import type { Worker } from './worker.ts'
 
-/** If the queue delivers nothing for this long, it may have lost jobs. */
+/** Time without a delivery after which the queue may have lost jobs. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
@@ -33,7 +33,7 @@ export class Upkeep {
   #closedAt = performance.now()
   #beatAt = performance.now()
   #queueAt = 0
-  /** No worker is reaped before this time: after an outage, each worker gets time to renew its lease. */
+  /** Time before which no worker is reaped: after an outage, each worker gets time to renew its lease. */
   #spareUntil = 0
 
   constructor(
@@ -89,7 +89,10 @@ export class Upkeep {
     }, ms)
   }
 
-  /** Renews the lease. If it went unrenewed for several heartbeats, other workers' leases probably did too. */
+  /**
+   * Renews the lease. If this lease was not renewed for several heartbeats, the leases of other workers probably were
+   * not either.
+   */
   async #beat(): Promise<void> {
     const { lease } = this.#worker
     const { leaseMs } = this.#mill.config
@@ -103,10 +106,10 @@ export class Upkeep {
   async #recover(report: (line: string) => void): Promise<void> {
     const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
-    // The heartbeat comes first, because it shows how long this worker, and perhaps others, were delayed.
+    // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
-    // Answers in a dead worker's log are not lost: settle them first, so that their calls are not given up and bought
-    // again.
+    // Answers in a dead worker's log are not lost. They are settled first, so that their calls are not given up and
+    // bought again.
     await settleAbandonedLogs(this.#mill, rules, report)
     if (performance.now() >= this.#spareUntil) await lease.reap(rules)
     await lease.release(rules, spender.givenUp)
@@ -121,7 +124,7 @@ export class Upkeep {
     const calls = tally.calls
     if (!idle()) return
     const open = await lease.countOpen(spender.givenUp)
-    // The counted call may be one that started in the meantime.
+    // The counted call may have started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
       `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
@@ -136,12 +139,12 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited: an unreachable queue may never answer, and this worker must continue.
+    // The call is not awaited: an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
   /**
-   * Closes runs that remained open: slices that end at the same moment may each assume that another one is the last.
+   * Closes runs that remained open: slices that end at the same moment may each assume that another slice is the last.
    */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
@@ -154,7 +157,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited: an unreachable queue may never answer.
+    // The call is not awaited: an unreachable queue may never answer.
     queue
       .repair()
       .then(() => queue.count())
@@ -185,7 +188,7 @@ class KeyFile {
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Require the same content twice, because the file may be only half written.
+    // Requires the same content twice, because the file may be only half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -195,7 +198,7 @@ class KeyFile {
     this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
   }
 
-  /** Returns null unless the file contains something new that could be a key. */
+  /** Reads the key from the file. Returns null unless the file contains a new text that could be a key. */
   async #read(): Promise<Secret | null> {
     const text = await readFile(this.#path, 'utf8').catch(() => '')
     if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
@@ -203,7 +206,10 @@ class KeyFile {
     return found.fingerprint() === this.#present.fingerprint() ? null : found
   }
 
-  /** Rejects a key of the other kind: balance and answers of test keys are kept apart from those of live keys. */
+  /**
+   * Rejects a key of the other kind, because balances and answers of test keys are kept apart from balances and answers
+   * of live keys.
+   */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
@@ -215,8 +221,8 @@ class KeyFile {
 }
 
 /**
- * True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key instead
- * of the old one.
+ * True if the key may be replaced. While calls are in flight, the key must stay, because their replies would be
+ * attributed to the new key instead of the old key.
  */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch
@@ -227,11 +233,13 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** After this long with nothing in flight and nothing finished, report what the worker waits for. */
+/**
+ * Time after which a worker reports the reason why it waits, if no call has been in flight and no task has finished.
+ */
 const quietMs = 3_000
 const lookMs = 3_000
 
-/** Reports what open tasks wait for and until when: once, and again when it changes. */
+/** Reports the reasons why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
   readonly #report: (line: string) => void
@@ -255,7 +263,7 @@ export class Waits {
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
-  /** Returns the pause if it is all that open tasks wait for and is longer than a drain waits; otherwise null. */
+  /** Returns the pause that all open tasks wait for, if it is longer than a drain waits; otherwise null. */
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null
@@ -274,7 +282,7 @@ export class Waits {
   }
 }
 
-/** A live worker keeps renewing its lease, so a new expiry is not a change. */
+/** A live worker keeps renewing its lease, so a new expiry time alone is not a change. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }

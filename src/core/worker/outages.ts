@@ -5,7 +5,7 @@ import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
 /**
- * Dependencies outside this process. If its disk is full or it is a standby, the database can be read but not written.
+ * Dependencies outside this process. A database that is a standby, or whose disk is full, can be read but not written.
  */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
@@ -40,7 +40,7 @@ export class Outages {
     return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
-  /** The dependency that has been unreachable for at least this long; null if all respond. */
+  /** Returns a dependency that has been unreachable for at least this long; null if there is none. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null
@@ -60,10 +60,10 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending a call; they say nothing about the state of the API. */
+/** Our own reasons for not sending a call, which say nothing about the state of the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds back calls right before they are sent, because of what this process has just learned. */
+/** Holds back calls right before they are sent, because of a reply or an outage that this process has just seen. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -78,8 +78,9 @@ export class Brake {
   }
 
   /**
-   * Returns why a call may not be sent any more; null if it may. `term` is the lease as known before the reservation:
-   * if the lease was renewed since, it may have expired in between and the call may have been given up.
+   * Returns the reason why a call may not be sent any more; null if the call may be sent. `term` is the lease as known
+   * before the reservation. If the lease was renewed later, it may have expired in between, and the call may have been
+   * given up.
    */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
@@ -88,7 +89,7 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Limits the free lanes: to one while the API is unreachable, and to none between two tries. */
+  /** Limits the number of free lanes: to one while the API is unreachable, and to zero between two tries. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
@@ -107,7 +108,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called once the verdict is in the database: from then on, reservations are refused because of it. */
+  /** Called once the verdict is in the database: from then on, the stop in the database prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -138,8 +139,8 @@ export class KeyCheck {
   #wake: (() => void)[] = []
 
   /**
-   * `refutedBefore` reports what other processes saw: a later call with the key was answered after this task's
-   * rejection.
+   * `refutedBefore` returns true if another process saw a later call with the key answered after the rejection of the
+   * task.
    */
   constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
     this.#refutedBefore = refutedBefore
@@ -152,8 +153,8 @@ export class KeyCheck {
   }
 
   /**
-   * Judges a reply after the calls that started later have returned: if one of them was answered, the query was
-   * rejected, not the key. Waits no longer than the calls in flight.
+   * Judges a reply after the calls that started later have returned. If one of these calls was answered, the API
+   * rejected the query rather than the key. The wait ends at the latest with the last of these calls.
    */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
@@ -161,7 +162,7 @@ export class KeyCheck {
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
     this.forget(task.id)
     if (verdict.kind !== 'key_refused') return verdict
-    // If this query was rejected before and others were answered since, the key is not blamed again.
+    // If this query was rejected before and other queries were answered since, the key is not blamed again.
     const first = this.#refused.get(task.id) ?? began
     this.#refused.set(task.id, first)
     while (this.#newestAnswered < first && this.#anyAfter(first)) {
@@ -171,7 +172,7 @@ export class KeyCheck {
     return refuted ? { ...verdict, kind: 'blocked' } : verdict
   }
 
-  /** Ends the wait for a task's call whose reply is not recorded. */
+  /** Ends the wait for a call whose reply is not recorded. */
   forget(task: number): void {
     this.#begun.delete(task)
     for (const wake of this.#wake.splice(0)) wake()

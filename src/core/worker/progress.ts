@@ -10,7 +10,10 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Counting millions of tasks is slow, so it may take at most a twentieth of the running time. */
+/**
+ * Factor that limits the time for counting tasks to a twentieth of the running time, because counting millions of tasks
+ * is slow.
+ */
 const restShare = 20
 const minuteMs = 60_000
 
@@ -42,7 +45,7 @@ export class Reporter {
     this.#screen.report(line)
   }
 
-  /** Called several times a second; work never waits for it. */
+  /** Reports progress. It is called several times a second, and work never waits for it. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
@@ -77,7 +80,7 @@ export class Reporter {
       const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
       this.#seen = { left, done, ended: await endedLastMinute(db), account }
     } catch {
-      // An unreachable database is reported elsewhere; keep showing the last known state.
+      // An unreachable database is reported elsewhere, so the line keeps showing the last known state.
     }
     const took = performance.now() - began
     this.#lookAt = performance.now() + Math.max(lookMs, took * restShare)
@@ -106,9 +109,7 @@ export class Reporter {
   }
 }
 
-/**
- * Credits that may still be spent: down to the highest floor of live workers, or within the daily and monthly budgets.
- */
+/** Credits that may still be spent above the highest floor of live workers and within the daily and monthly budgets. */
 function spendableOf(
   account: AccountStatus | null,
   {
@@ -146,7 +147,7 @@ export interface WorkProgress {
   readonly remaining: number | null
   /** Credits that may still be spent, and their limit; null until known. */
   readonly spendable: Spendable | null
-  /** Average cost of an answer; null before the first. */
+  /** Average cost of an answer; null before the first answer. */
   readonly price: number | null
   /** Reason why nothing is being bought. */
   readonly still: string | null
@@ -174,7 +175,10 @@ export function describeProgress(standing: WorkProgress): string {
   ].join(' · ')
 }
 
-/** Describes the remaining work until completion or until credits run out, whichever comes first. */
+/**
+ * Describes the remaining work up to its completion, or up to the point at which credits run out, whichever comes
+ * first.
+ */
 function toGo({ left, perSecond, spendable, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)

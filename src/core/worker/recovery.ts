@@ -37,7 +37,10 @@ export async function settleAbandonedLogs(
   }
 }
 
-/** Returns the replies of a log that are new to the ledger, by account, and the number that belong to no call. */
+/**
+ * Returns the replies of a log that are new to the ledger, by account, and the number of replies that belong to no
+ * call.
+ */
 async function readEntries(
   { db }: Mill,
   { replies }: LogContent,
@@ -61,7 +64,7 @@ async function readEntries(
     }
     const query = { q: row.q, location: null, hl: null, gl: null, num: 0, device: null }
     const verdict = judge(reply, query, provenance.origin)
-    // A given-up call may have been repeated: only an answer shows what happened to the first request.
+    // A given-up call may have been repeated, so only an answer shows the outcome of the first request.
     const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
     if (!news) continue
     const task = { id: row.task_id, queryId: row.query_id }
@@ -71,7 +74,10 @@ async function readEntries(
   return { entries, strangers }
 }
 
-/** Drops a rejection of the key: a new key may be configured by now, and its own first call shows whether it works. */
+/**
+ * Drops a rejection of the key: a new key may be configured by now, and the first call with the new key shows whether
+ * it works.
+ */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }

@@ -1,4 +1,4 @@
-// Summary of a worker: its last lines, its exit code, and why it ended.
+// Summary of a worker: its last lines, its exit code, and the reason why it ended.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Flaw, flawOf } from '../../base/answer.ts'
@@ -19,7 +19,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last one: failures by code, latency of answers, and estimated cost compared with actual cost. */
+/** Lines before the last line: failures by code, latency of answers, and expected cost compared with actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -41,7 +41,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Last line of a worker: results, cost, the reason it ended, and the next command. */
+/** Last line of a worker: results, cost, the reason for the end, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left =
@@ -66,7 +66,7 @@ function whyUnreadable(summary: Summary): string {
   return parts.filter((part) => part !== '').join('; ')
 }
 
-/** Explains why the worker ended, based on the active stop if any, and which command to type. */
+/** Explains why the worker ended, based on the active stop if there is one, and names the next command. */
 async function whyEnded(
   { db, supplier }: Mill,
   { finish, seconds, waiting }: Summary,
@@ -90,7 +90,7 @@ async function whyEnded(
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
   if (finish !== 'budget') return reasons[finish]
-  // A run or list that has used up its own budget does not stop the others, so no stop is active.
+  // A run or list that has used up its own budget does not stop other runs, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
     ? `the budget of a list for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
     : `the budget of a run is used up; enqueue its list again with a greater --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
@@ -124,7 +124,7 @@ export function exitOf(
 
 export type Finish = keyof typeof reasons
 
-/** Results of one worker. The keys are those of `work -- --json`. */
+/** Results of one worker. The keys are the keys in the output of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -133,23 +133,26 @@ export interface Summary {
   readonly unknown: number
   /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API; part of `unreadable`. */
+  /** Rejections charged by the API. They are included in `unreadable`. */
   readonly paid_refusal: number
-  /** Answers to a different query; part of `unreadable`. */
+  /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
-  /** Failed, unknown or unreadable tasks of the runs that this worker worked on, whichever worker bought them. */
+  /**
+   * Failed, unknown or unreadable tasks of the runs that this worker worked on, including tasks bought by other
+   * workers.
+   */
   readonly run_failures: number
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
   /**
-   * Tasks that the API asked to retry later than a drain waits, with the query of the first task; null if there are
-   * none.
+   * Tasks that the API asked to retry later than a drain waits, with the query of the first task; null if there are no
+   * such tasks.
    */
   readonly waiting: Waiting | null
   /** Cost of the same calls at the prices paid before this worker started; null if one of these prices is unknown. */
   readonly credits_expected: number | null
-  /** Unsuccessful tasks of its runs, by error code. */
+  /** Number of unsuccessful tasks of the worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
   /** Median and 95th percentile latency of calls; null without a call. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
@@ -165,11 +168,11 @@ export interface Waiting {
 /** Average price of a call, by price class. */
 export type Prices = ReadonlyMap<string, number>
 
-/** Window for the rate; anything shorter than `shortestMs` is too short to measure. */
+/** Window over which the rate is measured. A time shorter than `shortestMs` is too short to measure a rate. */
 const paceMs = 60_000
 const shortestMs = 500
 
-/** Counts what this worker sees. The authoritative counts are in the database. */
+/** Counts the calls and tasks that this worker sees. The authoritative counts are in the database. */
 export class Tally {
   readonly #started = performance.now()
   #answered = 0
@@ -187,7 +190,7 @@ export class Tally {
   readonly #latencies = new Latencies()
   reused = 0
   waiting: Waiting | null = null
-  /** Runs this worker has worked on. */
+  /** Runs that this worker has worked on. */
   readonly runs = new Set<number>()
 
   reply(verdict: Verdict): void {
@@ -215,7 +218,7 @@ export class Tally {
     this.#latencies.add(seconds)
   }
 
-  /** Counts a recorded call by its task's new state; the class gives the expected cost. */
+  /** Counts a recorded call by the new state of its task. The price class gives the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1

@@ -21,20 +21,22 @@ export interface WorkOptions extends WorkerOptions {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Called when runs have ended; by default, closes and judges them. */
+  /** Called when runs have ended. By default, closes and judges these runs. */
   readonly afterRuns?: AfterRuns
   /** Called with the worker several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
 const tickMs = 200
-/** A drain gives up when a dependency stays unreachable this long; including the shutdown, it ends within 40 s. */
+/**
+ * Time after which a drain gives up on an unreachable dependency. Including the shutdown, the drain ends within 40 s.
+ */
 const giveUpMs = 18_000
-/** A database that does not answer for this long counts as unreachable even if no connection broke. */
+/** Time without an answer after which a database counts as unreachable, even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 
-/** Works until stopped or until nothing is left to do; returns what was done and why it ended. */
+/** Works until stopped or until nothing is left to do. Returns the results and the reason for the end. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const reach = reachUntil(performance.now() + giveUpMs, options.signal)
   await reach(() => refuseSkew(mill.db))
@@ -57,14 +59,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Retries startup steps while the database is slow or busy; if it stays unreachable, the error names it. */
+/** Retries startup steps while the database is slow or busy. If the database stays unreachable, the error says so. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the average price of each cost class. */
+/** Reads the average price of each price class. */
 async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   return new Map(
@@ -112,7 +114,7 @@ function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
   outages.mark('the database', true)
 }
 
-/** Returns why a drain is over; null while it is not. */
+/** Returns the reason why a drain is over; null while it is not over. */
 async function drained(
   mill: Mill,
   { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
@@ -130,7 +132,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the remaining slices, and return none of them while the account is stopped.
+  // Other workers hold the remaining slices, and return no slice while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })
@@ -140,8 +142,8 @@ async function drained(
 }
 
 /**
- * Reports in which files to find the replies that the database did not store. If any would be lost, the worker ends
- * with an error after the shutdown.
+ * Reports the files that hold replies that the database did not store. If any reply would be lost, the worker ends with
+ * an error after the shutdown.
  */
 async function leaveLog(
   mill: Mill,

@@ -31,7 +31,7 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 export interface WorkerOptions {
   readonly lanes: number
   readonly report: (line: string) => void
-  /** Called at each named moment; tests use it to kill the process there. */
+  /** Called at each `Moment`, so that a test can kill the process there. */
   readonly at?: (moment: Moment) => void
   /** Called when a new key is in use. */
   readonly onKey?: (key: Secret) => void
@@ -57,7 +57,8 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // Opened after the abandoned logs are settled, because removing them may free the space that is needed.
+  // The log is opened after the abandoned logs are settled, because removing those logs may free the space that the new
+  // log needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -188,9 +189,9 @@ export class Worker {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
-  /** Processes a slice until each of its tasks has ended or has to wait. */
+  /** Processes a slice until each task of the slice has ended or has to wait. */
   async handle(job: SliceJob): Promise<void> {
-    // This worker is shutting down, so another one takes the slice.
+    // This worker is shutting down, so another worker takes the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
@@ -210,12 +211,12 @@ export class Worker {
     return this.#handling
   }
 
-  /** Milliseconds since the queue last delivered a slice; 0 while one is being processed. */
+  /** Milliseconds since the queue last delivered a slice; 0 while a slice is being processed. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Switches to a new key; replies to the old key stay recorded for the old key. */
+  /** Switches to a new key. Replies to calls with the old key stay recorded for the old key. */
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
@@ -232,7 +233,7 @@ export class Worker {
     this.lost.end()
   }
 
-  /** Aborts the calls still in flight; they may have been charged and are recorded as such. */
+  /** Aborts the calls still in flight. They are recorded as possibly charged. */
   async cut(): Promise<void> {
     await this.#api.close()
   }
@@ -263,7 +264,7 @@ export class Worker {
   }
 
   /**
-   * Looks for a later call of the account that was answered with results; returns false if the database does not
+   * Looks for a later call of the account that was answered with results. Returns false if the database does not
    * respond.
    */
   async #refutedBefore(task: number): Promise<boolean> {
@@ -291,8 +292,8 @@ export class Worker {
 const busyDelayMs = 2_000
 
 /**
- * Ends the round of a slice. Tasks that are still open return in a job of the next round, which is delayed if some of
- * them wait for another worker's call in flight.
+ * Ends the round of a slice. Tasks that are still open return in a job of the next round. The job is delayed if any of
+ * these tasks waits for another worker's call in flight.
  */
 export async function endSliceRound(
   mill: Mill,
@@ -317,7 +318,7 @@ interface LostAnswersOptions {
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
-  /** Called with a reply that adds no information. */
+  /** Called with a reply that is dropped because it adds no information. */
   readonly onDropped: (bought: Bought) => void
 }
 
@@ -330,7 +331,10 @@ const everyMs = 500
 class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
-  /** Undefined before the first answer; until then, the value stored by earlier workers in the database applies. */
+  /**
+   * Time for which the API repeats an answer. The value is undefined before the first answer. Until then, the value
+   * that earlier workers stored in the database applies.
+   */
   #replayMs: number | null | undefined = undefined
   #looking = false
   #ended = false
@@ -340,7 +344,7 @@ class LostAnswers {
     this.#timer = setInterval(() => void this.#look(), everyMs)
   }
 
-  /** Learns from a reply whether its answer could be requested again, and for how long. */
+  /** Learns from a reply whether the API repeats answers, and for how long. */
   readReply(reply: Reply): void {
     if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
     // A proxy that answers instead of the API can't show that the API does not repeat answers.
@@ -353,7 +357,7 @@ class LostAnswers {
     })
   }
 
-  /** True while a lost answer may still arrive; a drain waits for it. */
+  /** True while a lost answer may still arrive. A drain waits for such an answer. */
   async hopes(): Promise<boolean> {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
@@ -393,8 +397,8 @@ class LostAnswers {
   }
 
   /**
-   * Only an answer shows what happened to the first request; this rejection may have happened before the API looked up
-   * the idempotency key.
+   * Stores only answers, because only an answer shows the outcome of the first request. The API may have sent a
+   * rejection before it looked up the idempotency key.
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)

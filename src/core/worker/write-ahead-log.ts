@@ -1,5 +1,5 @@
-// Write-ahead log of a worker: each reply is first written to a file in MILL_HOME and kept until it is in the database,
-// so a crash loses no received answer.
+// Write-ahead log of a worker. Each reply is first written to a file in MILL_HOME, and kept there until the reply is in
+// the database, so a crash loses no received answer.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -32,22 +32,26 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/** Disk space per waiting answer: an answer of 100 results has about 50 kB, and half of the space may be unused. */
+/**
+ * Disk space for each waiting answer. An answer of 100 results has about 50 kB, and half of the space may be unused.
+ */
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to protect them from a power failure. */
 const flushMs = 10
-// Random data, so that no file system stores it as a hole or deduplicates it.
+// The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
-/** Maximum record head: response headers have at most 64 kB. */
+/** Maximum size of a record head. Response headers have at most 64 kB. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
 /** Head of a record: a line before the bytes of the body. */
 interface RecordHead extends Provenance {
-  /** Generation of the record. Older records, which are already settled, may follow the valid ones. */
+  /**
+   * Generation of the record. Records of older generations, which are already settled, may follow the valid records.
+   */
   readonly generation: number
-  /** Null if no body was received. */
+  /** Size of the body; null if no body was received. */
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName
@@ -84,7 +88,7 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** Segment that holds the reply to each unsettled call. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that could not be written for lack of space; retried later. */
+  /** Replies that could not be written for lack of space, and are written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -94,7 +98,7 @@ export class WriteAheadLog {
     this.#provenance = provenance
   }
 
-  /** Allocates the disk space; throws if there is not enough. */
+  /** Allocates the disk space. Throws if there is not enough space. */
   static open(options: LogOptions): WriteAheadLog {
     const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -148,8 +152,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Closes the log. Empty files are removed; the others remain for the next worker. Returns these files, and the calls
-   * in them.
+   * Closes the log. Empty files are removed. Files with replies remain for the next worker, and are returned with the
+   * calls in them.
    */
   async close() {
     this.touch()
@@ -159,7 +163,10 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /** Segment for the next reply: switches to the other one if this one is full and that one is free. */
+  /**
+   * Returns the segment for the next reply. Switches to the other segment if the current one is full and the other one
+   * is free.
+   */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
@@ -221,13 +228,13 @@ class Segment {
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
-    // If the write fails, the next record overwrites this one.
+    // If the write fails, the next record overwrites this record.
     this.#end += writeWhole(this.#handle, pieces, this.#end)
     this.#pending += 1
     this.#dirty = true
   }
 
-  /** Releases one reply; after the last one, the segment is restarted. */
+  /** Releases one reply. After the last reply is released, the segment is restarted. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -260,7 +267,7 @@ class Segment {
   }
 
   remove(): void {
-    // Skip this if the file at this path is no longer ours.
+    // The file is not removed if the file at this path is no longer ours.
     if (this.#isThere()) rmSync(this.file, { force: true })
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -269,7 +276,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.#end = 0
-    // No record starts with a newline, so readers stop here until the next record overwrites it.
+    // No record starts with a newline, so readers stop at this newline until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 
@@ -278,7 +285,7 @@ class Segment {
   }
 
   /**
-   * Creates the file again if it was removed: by a person, or by another worker after this process hung for longer than
+   * Creates the file again if it was removed by a person, or by another worker after this process hung for longer than
    * a lease.
    */
   #recreate(): void {
@@ -300,7 +307,7 @@ function bodyOf(reply: Reply): Buffer | null {
   return reply.kind === 'response' ? reply.body : reply.partial
 }
 
-/** Writes all pieces consecutively at this offset; returns their total size. */
+/** Writes all pieces consecutively at the offset `place`. Returns their total size. */
 function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   let done = writevSync(handle, pieces, place)
@@ -318,7 +325,8 @@ export interface LogContent {
 }
 
 /**
- * Reads the logs of dead workers: on this host, logs whose process is gone; on other hosts, logs with an old mtime.
+ * Reads the logs of dead workers. On this host, these are the logs whose process is gone. On other hosts, they are the
+ * logs with an old mtime.
  */
 export function readAbandonedLogs(
   folder: string,
@@ -335,7 +343,10 @@ export function readAbandonedLogs(
     })
 }
 
-/** A process in another container may have the same pid; a recent mtime shows that it is alive. */
+/**
+ * A process in another container may have the same pid. A recent mtime shows that the process that writes the log is
+ * alive.
+ */
 function isAbandoned(
   file: string,
   { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
@@ -377,7 +388,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Reads the head of a record; returns null if no record starts here. */
+/** Reads the head of a record. Returns null if no record starts at `start`. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
@@ -394,7 +405,7 @@ function reviveReply(head: object, body: Buffer | null): Reply {
   return { ...head, ...time, body, partial: body } as unknown as Reply
 }
 
-/** Renames a log whose replies belong to no known call, so that no worker reads it again; returns the new name. */
+/** Renames a log whose replies belong to no known call, so that no worker reads the log again. Returns the new name. */
 export function setLogAside(file: string): string {
   const aside = `${file}.left`
   ifThere(() => renameSync(file, aside))
@@ -440,8 +451,8 @@ export function expectLogFolder(mill: Mill): void {
 }
 
 /**
- * Opens a worker's log with space for all answers that may wait at once; throws before anything is bought if there is
- * not enough.
+ * Opens a worker's log with space for all answers that may wait at once. If there is not enough space, throws before
+ * anything is bought.
  */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)

@@ -1,4 +1,4 @@
-// Updates open pages and saves clicks; without this file, the desk shows the same content.
+// Updates open pages and saves clicks. Without this file, the desk shows the same content.
 
 /** Replaces parts of a live page, which the server redraws once for all visitors. */
 function watch(pulse) {
@@ -19,7 +19,7 @@ function watch(pulse) {
 
 const reached = 'a[href], button, summary, [tabindex]'
 
-/** Name of an element for its user, to find it again after its part was redrawn. */
+/** Name of an element as users know it, used to find the element again after its part of the page was redrawn. */
 function nameOf(one) {
   const name = one.getAttribute('aria-label') ?? one.getAttribute('href') ?? one.textContent
   return `${one.tagName} ${name}`
@@ -139,7 +139,7 @@ class Points {
 
   step(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
-    // In a chart wider than its window, these keys scroll.
+    // In a chart that is wider than its window, the arrow keys scroll.
     if (step === undefined || this.figure.scrollWidth > this.figure.clientWidth) return
     event.preventDefault()
     this.show(this.tip.hidden ? this.at : this.at + step)

@@ -5,7 +5,7 @@ import { element, type Html, html } from './html.ts'
 import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
-/** A group of bars, one per series; null if the value is unknown. */
+/** A group of bars, with one bar per series. A value is null if it is unknown. */
 interface BarGroup {
   readonly name: string
   readonly values: readonly (number | null)[]
@@ -22,7 +22,7 @@ export interface BarChart {
 }
 
 const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
-/** Maximum width of a bar; it applies if the chart has few groups. */
+/** Maximum width of a bar. The limit applies if the chart has few groups. */
 const widestBar = 40
 
 /** Draws grouped bars as an inline chart, with a link to its figures. */

@@ -22,7 +22,7 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** HTML template; inserted values are escaped as text. */
+/** Template tag for HTML. Inserted values are escaped as text. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   let text = strings[0] ?? ''
   for (const [index, value] of values.entries()) {
@@ -31,7 +31,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
   return new Html(text)
 }
 
-/** An element, such as a shape of a chart. Coordinates are rounded; attributes without a value are left out. */
+/** Builds an element, such as a shape of a chart. Rounds coordinates, and omits attributes without a value. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | boolean | null | undefined>>,
@@ -57,7 +57,7 @@ function written(value: Part): string {
   return clean(String(value)).replace(/[&<>"'`]/g, (character) => entities[character] ?? '')
 }
 
-// Characters that HTML forbids, and those that change the direction of the text around them.
+// Characters that HTML forbids, and characters that change the direction of the text around them.
 // eslint-disable-next-line no-control-regex -- these are the characters to remove
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
@@ -65,7 +65,7 @@ function clean(text: string): string {
   return text.toWellFormed().replace(forbidden, '\ufffd')
 }
 
-/** A link if the address is a web address; otherwise, only the text. */
+/** Builds a link if the address is a web address. Otherwise, returns only the text. */
 export function link(url: string | null, text: string | null): Html {
   const parsed = url !== null && /^https?:\/\//i.test(url) ? parseUrl(url) : null
   if (parsed === null) return html`${text}`
@@ -91,18 +91,18 @@ const points = new Intl.NumberFormat('en', {
   signDisplay: 'exceptZero',
 })
 
-/** Change of a share, in percentage points. */
+/** Formats the change of a share, in percentage points. */
 export function change(share: number): Html {
   return coloured(points.format(share * 100), share)
 }
 
-/** A value that rounds to 0 gets no color. */
+/** Colors a text by the sign of its value. A value that rounds to 0 gets no color. */
 function coloured(text: string, value: number): Html {
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`
 }
 
-/** Clicks won or lost, as an index based on the click curve. */
+/** Formats clicks won or lost, as an index based on the click curve. */
 export function clicks(value: number): Html {
   return coloured(points.format(value), value)
 }

@@ -10,9 +10,9 @@ import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
-  /** Null for a gap in the line. */
+  /** Value at the time of the point; null for a gap in the line. */
   readonly value: number | null
-  /** Description on hover, if it is more than the value. */
+  /** Text shown on hover, if it says more than the value. */
   readonly words?: string
   /** If true, the point is drawn as a hollow circle. */
   readonly hollow?: boolean
@@ -30,7 +30,7 @@ export interface LineChart {
   readonly grain: Grain
   readonly width: number
   readonly height: number
-  /** Values at the bottom and top of the chart; for ranks, the bottom is the higher number. */
+  /** Values at the bottom and at the top of the chart. For ranks, the value at the bottom is the higher number. */
   readonly range: readonly [number, number]
   readonly format: (value: number) => string
   readonly ticks?: readonly number[]
@@ -38,9 +38,9 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   readonly notes?: readonly Note[]
   readonly events?: readonly Happening[]
-  /** Days for which the chart omits something, and why. */
+  /** Days for which the chart omits something, each with the reason. */
   readonly bands?: readonly Happening[]
-  /** Days without a point, and why. */
+  /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
   /** If true, each point is a circle that names its value. */
   readonly spots?: boolean
@@ -81,7 +81,7 @@ export function lineChart(chart: LineChart): Html {
     bottom: height - 26,
   }
   const drawn = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
-  // Days before the first point would only leave empty space.
+  // Days before the first point are omitted, because they would only leave empty space.
   const bands = (chart.bands ?? []).filter(({ at }) => at.getTime() >= Math.min(...drawn))
   const times = [...drawn, ...bands.map(({ at }) => at.getTime())]
   const within = [Math.min(...times), Math.max(...times)] as const
@@ -118,7 +118,7 @@ export function gridLine(
 // Character width at the font size of labels, rounded up so that labels are not cut off.
 const letterWidth = 6.5
 
-/** Draws a label centered below its point, or as close to it as the edge allows. */
+/** Draws a label centered below its point, or as close to the center as the edge allows. */
 function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
   const half = (text.length * letterWidth) / 2
   const x = Math.max(half, Math.min(at, width - half))
@@ -189,7 +189,7 @@ function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Ht
   })
 }
 
-/** Moves labels apart within the two bounds. If there are too many, they are closer together. */
+/** Moves labels apart within the two bounds. The more labels there are, the closer together they are placed. */
 function spread<T extends { readonly y: number }>(
   ends: readonly T[],
   [top, bottom]: readonly [number, number],
@@ -215,7 +215,7 @@ function shorten(name: string, most = 24): string {
   return characters.length <= most ? name : `${characters.slice(0, most - 1).join('')}…`
 }
 
-/** A wide, scrollable chart, with a link to its figures. */
+/** Draws a wide, scrollable chart, with a link to its figures. */
 export function drawPicture(
   chart: LineChart,
   { name = chart.title, seen = 'end' }: { name?: string; seen?: 'end' | 'beginning' } = {},
@@ -223,7 +223,10 @@ export function drawPicture(
   return html`${scrolled(name, lineChart(chart), seen)} ${figuresOf(chart)}`
 }
 
-/** A chart over days, from zero to the greatest value or `least`, as wide as the page. */
+/**
+ * Draws a chart over days that is as wide as the page. The values range from zero to the greatest value, but at least
+ * to `least`.
+ */
 export function drawDays({
   least = 1,
   whole = false,
@@ -231,7 +234,7 @@ export function drawDays({
 }: Pick<LineChart, 'title' | 'series' | 'format' | 'notes' | 'bands'> & {
   readonly height?: number
   readonly least?: number
-  /** True for numbers that are all whole, so that no tick lies between two of them. */
+  /** True if all numbers are whole, so that no tick lies between two whole numbers. */
   readonly whole?: boolean
 }): Html {
   const values = chart.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0))
@@ -246,7 +249,7 @@ export function drawDays({
   })
 }
 
-/** A line over days. */
+/** Builds a line over days. */
 export function dayLine<Day extends { readonly runDate: string }>(
   name: string,
   days: readonly Day[],
@@ -255,7 +258,7 @@ export function dayLine<Day extends { readonly runDate: string }>(
   return { name, points: days.map((day) => ({ at: dayOf(day.runDate), value: valueOf(day) })) }
 }
 
-/** A chart that fits on any page, with a link to its figures. */
+/** Draws a chart that fits on any page, with a link to its figures. */
 export function drawSmall(chart: LineChart): Html {
   return html`${lineChart(chart)} ${figuresOf(chart)}`
 }
@@ -281,7 +284,7 @@ function figuresOf({ title, series, grain }: LineChart): Html {
   return figuresLink(title, [head, ...rowsOf(series, grain)])
 }
 
-/** One row per time, one column per line; if a line has two values for a time, there are two rows. */
+/** Builds one row per time, with one column per line. If a line has two values for a time, that time has two rows. */
 function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly Cell[][] {
   const found = new Map<string, { readonly at: Date; readonly values: Cell[] }>()
   for (const [column, { points }] of series.entries()) {
@@ -303,7 +306,7 @@ function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly 
     ])
 }
 
-// Some systems limit the length of file names.
+// Maximum length of a file name. Some systems allow no longer names.
 const longestName = 80
 
 function fileName(title: string): string {
@@ -321,11 +324,11 @@ interface Label {
   readonly text: string
 }
 
-/** Labels of the time axis: days if points are days; consecutive labels are never equal. */
+/** Labels of the time axis. Labels are days if points are days. Consecutive labels are never equal. */
 function timeLabels(grain: Grain, { x, within, left, right }: Frame): readonly Label[] {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
   const days = grain === 'day' || within[1] - within[0] > 2 * dayMs
-  // Skips ticks that would be hours on a daily axis, or fractions of a second.
+  // Skips ticks that would be hours on an axis of days, or fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const texts = wordsFor(days, shown)
@@ -341,7 +344,10 @@ const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
 const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
 const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/** Formats labels as short as possible: years only if days repeat, seconds only if times are not whole minutes. */
+/**
+ * Formats labels as short as possible. Years appear only if days repeat, and seconds only if times are not whole
+ * minutes.
+ */
 function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   if (days) {
     const spanMs = Number(ticks.at(-1) ?? 0) - Number(ticks[0] ?? 0)
@@ -354,7 +360,7 @@ function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
 // Minimum width in pixels, so that a day is visible in a long period.
 const narrowest = 3
 
-/** A light band over the full height behind the lines, for one day. */
+/** Draws a light band for one day, behind the lines and over the full height. */
 function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame): Html {
   const edge = (halves: number) => x(new Date(at.getTime() + (halves * dayMs) / 2))
   const start = Math.max(left, Math.min(edge(-1), x(at) - narrowest / 2))

@@ -20,7 +20,7 @@ export function percent(share: number | null): Html {
 /** Dash for an unknown or missing value. */
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number that a test or a person can find by the name that it has in `status -- --json`. */
+/** A number with the name that it has in `status -- --json`, so that a test or a person can find the number. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
@@ -32,7 +32,7 @@ export function uncertainNote({ uncertain }: { readonly uncertain: number }): Ht
     : html` <span class="soft below">+ ${amount(uncertain)} uncertain</span>`
 }
 
-/** An instant in a zone, to the minute, with the exact value for programs. */
+/** An instant in a zone, shown to the minute, with the exact value for programs. */
 export function instant(at: Date | string | null, zone: string): Html {
   if (at === null) return unknown
   const date = typeof at === 'string' ? new Date(at) : at
@@ -50,13 +50,13 @@ export function command(line: string): Html {
   return html`<code class="command" data-copy>${line}</code>`
 }
 
-/** A link within the desk. If there is no address, as in a file without a desk, shows only the text. */
+/** Builds a link within the desk. Without an address, as in a report file, shows only the text. */
 export function to(href: string | null, text: Html | string | number): Html {
   if (href === null) return html`${text}`
   return html`<a href="${href}">${text}</a>`
 }
 
-/** Heading of a section; its id makes it linkable. */
+/** Heading of a section. The id makes the section linkable. */
 export interface Titles {
   readonly id: string
   readonly title: Html | string
@@ -87,7 +87,7 @@ export function facts(shown: readonly (readonly [term: string, value: Content])[
   </dl>`
 }
 
-/** Sparkline of ranks by day, with the first position at the top; undefined: a day without an answer. */
+/** Sparkline of ranks by day, with the first position at the top. Undefined stands for a day without an answer. */
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown
@@ -110,8 +110,8 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
 }
 
 /**
- * A chart that scrolls horizontally if it is too wide, and can then be focused by keyboard. Initially shows its end
- * with the newest days, or its beginning for a chart about the future.
+ * Wraps a chart that scrolls horizontally if it is too wide, and can then be focused by keyboard. At first, the chart
+ * shows its end with the newest days or, for a chart about the future, its beginning.
  */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
@@ -144,7 +144,7 @@ function shownAs(value: Content): Content {
   return value === null || typeof value === 'number' ? amount(value) : value
 }
 
-/** A colored word; the color is never the only information. */
+/** A colored word. The color never carries information that the word lacks. */
 export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }

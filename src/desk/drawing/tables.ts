@@ -1,4 +1,4 @@
-// Draws tables; each column is declared by its heading and its values.
+// Draws tables. Each column is declared by its heading and its values.
 
 import { change, clicks, Html, html } from './html.ts'
 import { amount, type Content, given, nothing, percent, section, type Titles, to } from './parts.ts'
@@ -11,7 +11,7 @@ export interface Column<Row> {
     readonly order: 'ascending' | 'descending' | null
   }
   readonly cell: (row: Row) => Content
-  /** Numbers are aligned right; words are not wrapped. */
+  /** Look of the cells. Numbers (`n`) are aligned right, and words (`word`) are not wrapped. */
   readonly look?: 'n' | 'word' | undefined
 }
 
@@ -42,12 +42,13 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// If there is only one more column, a phone shows it too: a control to unfold the column would take as much space.
+// Number of columns that a phone shows. A single further column is shown too, because a control for unfolding that
+// column would take as much space.
 const phoneColumns = 4
 
 /**
- * A table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and the
- * others unfold.
+ * Draws a table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and
+ * the other columns unfold.
  */
 export function table<Row>(
   name: string,
@@ -91,16 +92,16 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html {
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
-/** A section with a table. Without rows, the section says what it would show and which command to run. */
+/** Draws a section with a table. Without rows, the section says what the table would show, and which command to run. */
 export function tableSection<Row>(
   {
     empty,
     name,
     ...titles
   }: Titles & {
-    /** Name of the table; by default, the title. */
+    /** Name of the table. The default is the title. */
     readonly name?: string
-    /** Text that is shown if there are no rows; omitted if there are always some. */
+    /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
     readonly empty?: string | readonly [text: string, line: string]
   },
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// The page Ask: runs a library query or SQL from a form, and shows the result as chart and table.
+// The page Ask: runs a question of the library or SQL from a form, and shows the result as a chart and a table.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, typed as typedWord } from '../../base/cli/text.ts'
@@ -23,7 +23,7 @@ import { definePage, type DeskReading, type FilePage, type PagePlace } from '../
 import { chooser, hiddenField, moreFields, textField } from './choose.ts'
 import { toDomain } from './ways.ts'
 
-/** A result or the reason why there is none: as a chart if possible, as a table, and with a link to a file. */
+/** Draws a result as a table, as a chart if possible, and with a link to a file. Without a result, shows the reason. */
 function drawResult(
   { asked, refusal }: Pick<AskFound, 'asked' | 'refusal'>,
   {
@@ -56,13 +56,13 @@ function drawResult(
   )
 }
 
-/** Domains link to their pages; other cells are text. */
+/** Draws a cell. A domain becomes a link to its page, and any other value is text. */
 function cellOf(name: string, text: string | null, place: PagePlace): Html {
   if (text === null) return unknown
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
 }
 
-/** The page with the query library and a form for SQL. */
+/** The page with the library of questions and a form for SQL. */
 export const askPage = definePage({
   path: '/ask',
   nav: 'Ask',
@@ -76,7 +76,7 @@ export const askPage = definePage({
     lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
     body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word of the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
-    ${questions.length === 0 ? nothing('No question of the library has this word.') : drawLibrary(questions, word, place)}
+    ${questions.length === 0 ? nothing('No question contains this word.') : drawLibrary(questions, word, place)}
     ${elsewhere}`,
   }),
 })
@@ -111,7 +111,7 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
   )
 }
 
-/** Draws the query library, folded unless the visitor searched for a word. */
+/** Draws the library of questions. The library is folded unless the visitor searched for a word. */
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
   return html`<details id="library" ${word === null ? null : html`open`}>
     <summary>
@@ -129,7 +129,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** Draws a result that has a number for each day as lines over time; null if no chart fits. */
+/** Draws a result that has a number for each day as lines over time. Returns null if no chart fits the result. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -165,7 +165,10 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
 
 const figures = new Intl.NumberFormat('en', { maximumFractionDigits: 4 })
 
-/** One line per name; null if a day has two values, there are too many lines, or there is only one day. */
+/**
+ * Builds one line per name. Returns null if a name has two values for a day, if there are too many lines, or if there
+ * is only one day.
+ */
 function linesOf(
   rows: AskedRows['rows'],
   { day, value, names }: { day: number; value: number; names: readonly number[] },
@@ -191,12 +194,12 @@ function linesOf(
 
 type FormValues = ReadonlyMap<string, string>
 
-/** Flags that the form offers; two separate days replace --between. */
+/** Flags that the form offers. Two separate days replace `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']
 
-/** Values of a query's form from the address; rejects an invalid day. */
+/** Reads the values of a question's form from the address. Rejects an invalid day. */
 function readTyped(question: Question, address: PageAddress): FormValues {
   const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
   const typed = new Map<string, string>()
@@ -227,7 +230,7 @@ function isWhole({ parameters }: Question, typed: FormValues): boolean {
   return parameters.every(({ name, fallback }) => fallback !== undefined || typed.has(name))
 }
 
-/** Fields for the parameters, and for flags that restrict the data. */
+/** Draws the fields for the parameters, and for the flags that restrict the data. */
 function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
   const parameters = question.parameters.map(({ name, meaning, fallback }) =>
     textField(name, html`${name} <span class="meaning">${meaning}</span>`, {
@@ -256,7 +259,10 @@ const askButton = html`<button class="main">Ask</button>`
 const mostRunning = 2
 let running = 0
 
-/** Reads a result in batches. Limits concurrent queries, because other pages also need the desk's few connections. */
+/**
+ * Reads a result in batches. Limits the number of concurrent questions, because other pages also need the desk's few
+ * connections.
+ */
 async function* readInTurn(reading: DeskReading, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   if (running >= mostRunning) {
     throw new Misuse(
@@ -280,10 +286,10 @@ interface Limits {
 interface AskedRows {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
-  /** True if there are more rows than shown. */
+  /** True if the result has more rows than are shown. */
   readonly more: boolean
   readonly ms: number
-  /** Warnings for the reader, such as which day is the newest. */
+  /** Warnings for the reader, for example about the newest day. */
   readonly warnings: readonly string[]
 }
 
@@ -291,7 +297,7 @@ const longestCell = 2_000
 const longestFileCell = 32_000
 const mostCharacters = 3_000_000
 
-/** Checks SQL from a form. Rejects it if it could do more than read, or if there is no read-only role. */
+/** Checks SQL from a form. Throws if the SQL could do more than read, or if there is no read-only role. */
 async function expectStrangers(reading: DeskReading, text: string): Promise<void> {
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
@@ -306,7 +312,7 @@ function inquiryOf(reading: DeskReading, question: SqlQuestion, seconds: number)
   return { ...question, timeoutMs, origins, suspects, signal, warn: () => undefined }
 }
 
-/** Reads the first rows of a result. The query is cancelled if the visitor leaves or presses stop. */
+/** Reads the first rows of a result. The statement is cancelled if the visitor leaves or presses stop. */
 async function askFor(
   reading: DeskReading,
   question: SqlQuestion,
@@ -333,7 +339,7 @@ async function askFor(
   return { columns, rows: rows.slice(0, most), more: isFull(), ms, warnings }
 }
 
-/** Maximum number of rows in a file; a download with more rows is aborted. */
+/** Maximum number of rows in a file. A download with more rows is aborted. */
 const mostFileRows = 1_000_000
 
 /** Reads a whole result in batches, for a file. */
@@ -360,11 +366,11 @@ const fileSeconds = 120
 
 interface AskFound {
   readonly asked: AskedRows | null
-  /** Reason why there is no result; null if there is one, or no query was run. */
+  /** Reason why there is no result; null if there is a result, or if no statement was run. */
   readonly refusal: string | null
 }
 
-/** Reads a result, or explains why the query was refused. */
+/** Reads a result, or returns the reason why the statement was refused. */
 async function readFound(read: () => Promise<AskedRows | null>): Promise<AskFound> {
   try {
     return { asked: await read(), refusal: null }
@@ -386,7 +392,7 @@ function askTyped(address: PageAddress) {
   return { question, typed: readTyped(question, address), go: address.ticked('go') }
 }
 
-/** A library query: a form for its parameters, and its result. */
+/** A question of the library: a form for its parameters, and its result. */
 export const questionPage = definePage({
   path: '/ask/:question',
   area: 'Ask',
@@ -421,7 +427,7 @@ const notYet = nothing(
   'Press Ask: the answer is shown here as a table, and as a chart if possible.',
 )
 
-/** Result of a library query as a file. */
+/** Result of a question of the library, as a file. */
 export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
   send: async (address, reading) => {

@@ -1,4 +1,4 @@
-// The page Cadence: what adaptive lists saved and missed.
+// The page Cadence: the credits that adaptive lists saved, and the changes that they may have missed.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -22,8 +22,8 @@ import { dayChooser } from './choose.ts'
 const usualDays = 92
 
 /**
- * The page of adaptive schedules: credits and moves before and after, hidden moves, intervals, and results of the
- * random samples.
+ * The page of adaptive schedules: credits and moves before and after the schedule became adaptive, hidden moves,
+ * intervals, and results of the random samples.
  */
 export const cadencePage = definePage({
   path: '/cadence',
@@ -34,7 +34,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
-    // These rounds are optional, because a long history makes reading them slow.
+    // The rounds are optional, because a long history makes it slow to read them.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({
@@ -61,7 +61,7 @@ export const cadencePage = definePage({
   }),
 })
 
-/** An adaptive list: figures of its last nights, charts of all nights, and its intervals. */
+/** Draws an adaptive list: figures of its last nights, charts of all nights, and its intervals. */
 function drawReceipts(
   list: CadenceReceipt,
   nights: readonly CadenceNightCost[],
@@ -131,7 +131,10 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     ])}`
 }
 
-/** Share of new results per list and round of related searches, which shows when to stop expanding. */
+/**
+ * Draws the share of new results for each list and each round of related searches. The share shows when to stop
+ * expanding a list.
+ */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   return section(

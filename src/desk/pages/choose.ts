@@ -1,4 +1,4 @@
-// Forms for selecting days, lists, labels and the like.
+// Forms for selecting days, lists, tags and similar filters.
 
 import { siteName } from '../../base/address.ts'
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
@@ -7,7 +7,7 @@ import { BadAddress, type PageAddress } from '../address.ts'
 import { element, type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Days from the address; defaults are determined when the data is read. */
+/** Reads the days from the address. Defaults for missing days are determined when the data is read. */
 export function askedSpan(
   address: PageAddress,
   { days, most }: Pick<AskedSpan, 'days' | 'most'>,
@@ -19,7 +19,7 @@ export function askedSpan(
   return { since, until, days, most }
 }
 
-/** Domains typed into one field, or into several. */
+/** Reads the domains typed into one field, or into several fields. */
 export function askedDomains(address: PageAddress): readonly string[] {
   return address
     .texts('domain')
@@ -28,7 +28,7 @@ export function askedDomains(address: PageAddress): readonly string[] {
     .filter((name) => name !== '')
 }
 
-/** Describes the period, and says if it was shortened. */
+/** Describes the period, and says whether it was shortened. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
   const bound = cut ? ' (more days are not read at once)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
@@ -37,7 +37,9 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
 /** A field of a form, rendered with the filters of the page. */
 type Field = (place: PagePlace) => Html
 
-/** A form that reloads the page with other filters; works without script, and every selection has an address. */
+/**
+ * A form that reloads the page with other filters. The form works without script, and every selection has an address.
+ */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: readonly Field[],
@@ -54,7 +56,7 @@ export function chooser(
   </form>`
 }
 
-/** The form with which most pages choose their days. */
+/** The form in which visitors of most pages choose the days. */
 export function dayChooser(place: PagePlace, span: DaySpan, keep: readonly string[] = []): Html {
   return chooser({ place, name: 'Which days', keep }, dayFields(span))
 }
@@ -71,7 +73,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Attributes of a text field; its value is the filter of this name unless another one is given. */
+/** Attributes of a text field. Its value is the filter with the name of the field, unless another value is given. */
 interface TextOptions {
   readonly value?: string
   readonly placeholder?: string
@@ -89,11 +91,11 @@ export function textField(name: string, label: Html | string, options: TextOptio
 
 interface SelectOptions {
   readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Selected word; by default, the value of the filter with this name. */
+  /** Selected word. The default is the value of the filter with the name of the field. */
   readonly value?: string
 }
 
-/** Field for selecting one of several words; the empty one means any. */
+/** Field for selecting one of several words. The empty word stands for any word. */
 export function selectField(
   name: string,
   label: string,

@@ -1,4 +1,5 @@
-// Compares two days, lists, devices or tags: us and up to five competitors side by side.
+// Compares two days, lists, devices or tags. Shows our own domains and competitors side by side, up to six domains in
+// total.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -21,7 +22,7 @@ import { toDomain } from './ways.ts'
 const mostDomains = 6
 const mostDays = 120
 
-/** One side of the comparison: the queries with a label on a day. */
+/** One side of the comparison: the queries with a tag on a day. */
 interface Side {
   readonly label: string
   readonly day: string
@@ -48,7 +49,7 @@ async function readCompare(
   const days = await chooseDays(db, { day: null, since: null })
   if (days === null) return null
   const newest = days.now.day
-  // Two dates are compared, unless the tags differ; in that case, both sides have the same date.
+  // If the tags differ, both sides have the same date by default. Otherwise, the default dates are a week apart.
   const usual = first.label === second.label ? daysBefore(newest, 7) : newest
   const a = { ...first, day: first.day ?? usual }
   const b = { ...second, day: second.day ?? newest }
@@ -71,7 +72,7 @@ async function readCompare(
   }
 }
 
-/** At least a month before the later day, so that a trend is visible. */
+/** Start of the period: the earlier day, but at least a month before the later day, so that a trend is visible. */
 function spanSince(since: string, until: string): string {
   const [month, most] = [daysBefore(until, 30), daysBefore(until, mostDays)]
   if (since < most)

@@ -75,7 +75,7 @@ async function readDomainPage(
   return readDomain(db, known, { ...told, through: (read) => cached.get(memory, key, read) })
 }
 
-/** Key for caching the figures of a domain or page for some days; null if they are not stored. */
+/** Key for caching the figures of a domain or page for some days; null if the sums of these days are not stored. */
 export async function versionOf(
   db: Database,
   { span, compared }: Pick<DomainDays, 'span' | 'compared'>,
@@ -115,7 +115,7 @@ interface DomainOrder extends DomainDays {
   readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
 }
 
-/** Reads all data of a domain for some days; the domain need not be in any answer. */
+/** Reads all data of a domain for some days. The domain need not be in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -141,7 +141,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Renders everything about a domain; `ranks` is placed between its positions and its moves. */
+/** Renders everything about a domain. Places `ranks` between the positions and the moves of the domain. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -182,7 +182,7 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
     </div>`
 }
 
-/** Gains and losses of a domain between two days, and the domains that took its positions. */
+/** Draws the gains and losses of a domain between two days, and the domains that took its positions. */
 function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -214,7 +214,7 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
 
 const mostMoves = 15
 
-/** Queries won next to queries lost, with further columns for the latter. */
+/** Draws the queries won next to the queries lost. The table of lost queries has the further columns of `more`. */
 export function drawWonAndLost<Move extends PlaceMove>(
   {
     compared,
@@ -268,7 +268,7 @@ interface ShareTitle {
   readonly about: Html | string
 }
 
-/** Share of voice as one line per domain; excluded days are listed, suspect ones also shaded. */
+/** Draws the share of voice as one line per domain. Lists the excluded days, and also shades the suspect days. */
 export function drawShares(
   { shares: found, notes, suspect }: ShareFound,
   { picture, about }: ShareTitle,
@@ -311,7 +311,7 @@ export function suspectBands(
   }))
 }
 
-// Only this many suspect days are named. The chart and the page Nights give the reasons.
+// Maximum number of suspect days that are named. The chart and the page Nights give the reasons.
 const toldSuspects = 5
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {
@@ -328,7 +328,7 @@ interface Holdings extends Pick<DomainDays, 'notes' | 'suspect'> {
   readonly days: readonly DomainDay[]
 }
 
-/** Share and positions of a domain or page over time, as charts and numbers. */
+/** Draws the share and the positions of a domain or page over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]

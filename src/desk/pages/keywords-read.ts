@@ -12,16 +12,16 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day with keywords, stored or computed from its answers. */
+/** A day with keywords, which are stored or computed from the answers of the day. */
 interface KeywordDay {
   readonly day: string
-  /** Row of `finished_days`; null if nothing is stored for the day. */
+  /** Id of the row of `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
   /** Number of the stored version, used for caching figures of the day. */
   readonly stored: number | null
 }
 
-/** Two days to compare, and the stored days up to the later one, newest first. */
+/** Two days to compare, and the stored days up to the later day, newest first. */
 export interface KeywordDays {
   readonly now: KeywordDay
   readonly before: KeywordDay
@@ -29,14 +29,16 @@ export interface KeywordDays {
 }
 
 /**
- * Chooses the days to compare: the two newest stored ones, unless the address names others. For a day without a run,
- * the last one before it is used. Days that are not stored are computed from their answers. Null if there are no runs.
+ * Chooses the days to compare. By default, these are the newest stored day, and the last day with a run before that
+ * day. For a day without a run, the last day with a run before it is used. Days that are not stored are computed from
+ * their answers. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // A page reads a hundred thousand narrow rows; starting parallel workers would cost more than they save.
+  // Parallel workers are off: a page reads a hundred thousand narrow rows, and starting the workers would cost more
+  // than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -85,7 +87,7 @@ export async function readKeywordNames(db: Database) {
 
 export interface KeywordQuery {
   readonly word: string | null
-  /** Labels that a keyword must all have, such as `device=mobile`. */
+  /** Tags that a keyword must all have, such as `device=mobile`. */
   readonly labels: readonly string[]
   readonly ranks: (typeof rankRanges)[number] | null
   readonly change: (typeof changes)[number] | null
@@ -143,7 +145,7 @@ function keywordsOf<Name extends string>(
     .as(name)
 }
 
-/** Joins the keywords of a day with those of an earlier one to find changes. */
+/** Joins the keywords of a day with the keywords of an earlier day to find changes. */
 function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
   return db
     .selectFrom(keywordsOf(db, now, 'now'))
@@ -154,7 +156,10 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/** A domain is known to have left or entered only if the other answer was deep enough to show its position. */
+/**
+ * Returns the kind of change. A domain is known to have left or entered only if the other answer was deep enough to
+ * show its position.
+ */
 function changeOf(eb: SidesBuilder) {
   return eb
     .case()
@@ -181,7 +186,7 @@ const bounds = { '1-3': [1, 3], '4-10': [4, 10], '11-20': [11, 20], '21+': [21, 
 
 function holds(eb: SidesBuilder, query: KeywordQuery): Expression<SqlBool> {
   const { word, labels, ranks, change, feature, rival } = query
-  // Not "ilike", because a percent sign is an ordinary character in a keyword.
+  // `strpos` is used rather than `ilike`, because a percent sign is an ordinary character in a keyword.
   const found = eb.fn<number>('strpos', [
     eb.fn('lower', ['queries.q']),
     eb.fn('lower', [eb.cast<string>(eb.val(word), 'text')]),
@@ -203,7 +208,7 @@ function ranksIn(eb: SidesBuilder, range: (typeof rankRanges)[number]): Expressi
   return eb.between('now.position', bounds[range][0], bounds[range][1])
 }
 
-/** Gain in positions. An unknown position counts as the one below the last known position. */
+/** Gain in positions. An unknown position counts as the position below the last known position. */
 function gainOf(eb: SidesBuilder) {
   const at = (side: 'now' | 'before') =>
     eb.fn.coalesce(`${side}.position`, eb(`${side}.depth`, '+', 1))
@@ -222,7 +227,7 @@ export async function countKeywords(
   return count
 }
 
-/** Keywords of a view in order; without a limit, all of them. */
+/** Reads the keywords of a view in order. Without a limit, reads all of them. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -242,7 +247,7 @@ export async function readKeywords(
       'now.page_id as page',
       'now.run_date as runDate',
       // Filters on more than the day itself leave few rows and make a second pass expensive, so the rows are counted
-      // here. Null: they must be counted separately.
+      // here. Null means that the rows must be counted separately.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -313,16 +318,16 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country: gl, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // Ranks of the keyword, oldest day first; undefined if the rank of a day is unknown.
+      // Ranks of the keyword, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // One day and one week earlier, or on the last stored day before that.
+      // Rank of one day and of one week earlier, or of the last stored day before.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }
   })
 }
 
-/** Counts for a day, and of changes since an earlier one. */
+/** Counts the keywords of a day, and the changes since an earlier day. */
 export async function readKeywordCounts(db: Database, days: KeywordDays) {
   return compareKeywords(db, days)
     .select((eb) => [
@@ -341,7 +346,10 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
 /** A keyword or page that won or lost clicks between two days. */
 export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
-/** Keywords or pages with the most clicks won or lost between two days, according to weights and the click curve. */
+/**
+ * Reads the keywords or pages that won or lost the most clicks between two days, according to weights and the click
+ * curve.
+ */
 export async function readGains(
   db: Database,
   days: KeywordDays,

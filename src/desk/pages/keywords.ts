@@ -1,4 +1,4 @@
-// The keyword table: sorted, filtered and paged by the database; each view has an address and a CSV file.
+// The keyword table: sorted, filtered and paged by the database. Each view has an address and a CSV file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Cell, csvLines } from '../../base/csv.ts'
@@ -218,7 +218,7 @@ function leadOf(
   (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`
 }
 
-/** All filters of this view, for links to similar ones. */
+/** All filters of this view, for links to similar views. */
 function again(place: PagePlace): Record<string, string> {
   const names = new Set(place.filters.keys())
   return Object.fromEntries([...names].map((name) => [name, place.filters.getAll(name).join(',')]))

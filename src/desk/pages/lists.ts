@@ -88,7 +88,7 @@ const counts = [
   'others',
 ] as const
 
-/** Answered queries of a list by day, and their cost. */
+/** Draws the answered queries of a list by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
     title: `Queries of ${list.name} to be asked, and those answered, day by day`,
@@ -125,7 +125,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   )
 }
 
-/** Queries of a list: weights, labels, and the lines they were read from. */
+/** Draws the queries of a list with their weights, their tags, and the lines that they were read from. */
 function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
   const { word, tag, respelled, sheet } = asked
   const differing = { name: 'respelled', value: '1', checked: respelled }
@@ -167,7 +167,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   )
 }
 
-/** Reading options that were set for the list; if there are none, they are detected. */
+/** Describes the reading options that were set for the list. Options that were not set are detected. */
 function readingOf(reading: ListFacts['reading']): Html {
   if (reading === null) return html`Highest weight first. The format of the list was detected.`
   return html`Highest weight first. The list is read with these options:

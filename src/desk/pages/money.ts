@@ -35,7 +35,7 @@ import { dayChooser } from './choose.ts'
 
 const usualDays = 31
 
-/** The credits page: spent, left, and forecast. */
+/** The credits page: credits spent, credits left, and the forecast. */
 export const money = definePage({
   path: '/money',
   area: 'Operations',
@@ -55,13 +55,13 @@ export const money = definePage({
 async function readMoney(reading: DeskReading, span: DaySpan) {
   const zoned = { ...span, zone: reading.config.zone }
   const forecast = await reading.forecast()
-  // Null if there are too many calls for a quick read.
+  // The events are null if there are too many calls for a quick read.
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
   const accounts = await reading.books((db) => readAccountsFound(db, zoned))
   return { ...accounts, events, forecast }
 }
 
-/** Balance changes on some days that our calls do not explain with certainty. */
+/** Reads the balance changes on some days that our calls do not explain with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -81,7 +81,7 @@ export async function readAccountsFound(db: Database, span: ZonedSpan) {
 }
 
 type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
-  /** Null if there are too many calls for a quick read. */
+  /** Balance changes; null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
@@ -138,7 +138,7 @@ interface BalanceFound extends Pick<AccountsFound, 'points' | 'events'> {
   readonly span: DaySpan
 }
 
-/** One account: its balance, its spending, and external spend. */
+/** Draws one account: its balance, its spending, and external spend. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const { account, events, span } = found
   const name = account.account
@@ -189,7 +189,7 @@ function picture({ account, points, events }: BalanceFound): Html {
   const { floor, account: name } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values)
-  // A balance that hardly changed would look flat on an axis from 0, unless the floor is below it.
+  // On an axis from 0, a balance that hardly changed would look flat. The axis starts at 0 if there is a floor.
   const flat = floor === null && least > greatest / 2
   const from = flat ? least - (greatest - least) * 0.1 - 1 : 0
   return html`${drawPicture({
@@ -334,12 +334,12 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     : html`<span class="warn">fits at recent prices, not at the highest</span>`
 }
 
-/** Future balance: one line at recent prices, one at the highest price. */
+/** Draws the future balance: one line at recent prices, and one line at the highest price. */
 function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],
 ): Html | null {
-  // A single point in time is not a trend.
+  // A single point in time makes no chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

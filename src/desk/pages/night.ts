@@ -55,7 +55,7 @@ async function readRun(db: Database, id: number) {
     throw new NotThere(`There is no run ${id}: the calendar of nights lists all runs.`)
   const counts = await countTasks(db, id)
   const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
-  // Comparing this many answers would take too long for a page.
+  // The moves are not read if comparing so many answers would take too long for a page.
   const moves = queries > mostCompared ? null : await readRunMoves(db, run)
   return { run, counts, moves }
 }
@@ -170,7 +170,7 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
   )
 }
 
-/** Cost of a run compared with its forecast, and its results. */
+/** Draws the cost of a run compared with its forecast, and the results of the run. */
 function drawCost(run: RunFacts): Html {
   const { uncertain, budget, asked, usual_price: usual } = run
   const of = budget === null ? null : html` of a budget of ${amount(budget)}`
@@ -203,7 +203,7 @@ type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
 /** Tasks of a run in one state, with their error code. */
 type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
 
-/** A position gained or lost in a run by one of our domains, or by any domain if no own domains are configured. */
+/** A position that one of our domains gained or lost in a run. If no own domains are configured, any domain counts. */
 interface RunMove {
   readonly query_id: string
   readonly q: string
@@ -308,7 +308,7 @@ function countTasks(db: Database, run: number) {
     .execute()
 }
 
-/** Largest position changes between the answers of a run and the previous ones. */
+/** Reads the largest position changes between the answers of a run and the previous answers. */
 function readRunMoves(db: Database, { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>) {
   return readRows<RunMove>(db, 'run_moves', { date, run })
 }

@@ -54,12 +54,12 @@ export const operationsPage = definePage({
   live: async (reading, place) => drawOperations(await readOperations(reading), place),
 })
 
-/** The same data as in `status`, without the queue, but with workers and notices. */
+/** Data of `status` without the queue, and with workers and notices in addition. */
 type OperationsFound = Awaited<ReturnType<typeof readOperations>>
 
 const shownNotices = 6
 
-/** Reads a snapshot; the forecast, which is expensive, may be some seconds older. */
+/** Reads a snapshot. The forecast may be some seconds older, because it is expensive to compute. */
 async function readOperations(reading: DeskReading) {
   const forecast = await reading.forecast()
   return reading.books(async (db) => ({
@@ -255,7 +255,7 @@ function drawState(found: OperationsFound, place: PagePlace): Html {
   </section>`
 }
 
-/** Lists the runs with failed or unknown tasks; the table on the page may show only newer ones. */
+/** Lists the runs with failed or unknown tasks, because the table on the page may show only newer runs. */
 function wrongRuns({ runs }: OperationsFound, place: PagePlace): Html | null {
   const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
   if (wrong.length === 0) return null

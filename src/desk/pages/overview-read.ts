@@ -27,7 +27,7 @@ const mostLines = 7
 
 type Parts = Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>
 
-/** Reads the overview of `day`, by default the newest. */
+/** Reads the overview of `day`. The default is the newest day. */
 export async function readOverview(reading: Parts, day: string | null = null) {
   const forecast = await reading.forecast()
   const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
@@ -67,7 +67,7 @@ async function readStanding(db: Database, memory: object, day: string | null) {
 
 const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
 
-/** Key for caching the changes between these days; null if one of them is not stored. */
+/** Key for caching the changes between the given days; null if one of the days is not stored. */
 function keyOf(days: KeywordDays, week: KeywordDays): string | null {
   const versions = [days.now, days.before, week.before].map(({ stored }) => stored)
   return versions.includes(null) ? null : versions.join(' ')

@@ -61,10 +61,10 @@ export function overviewLead({ standing }: OverviewFound): string {
   return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
 }
 
-/** Share of the clicks of all our own domains on a day; null if unknown. */
+/** Share of the clicks that all our own domains have on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // For a day that is left out, the previous one is used.
+  // For a day that is left out, the previous day is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',
@@ -77,7 +77,7 @@ function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
 export interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
-  /** Command to run; null if the page should be opened instead. */
+  /** Command to run; null if a page should be opened instead. */
   readonly line: string | null
   readonly path: string | null
 }
@@ -128,7 +128,10 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/** Lists each bad night as a single item that says why it is left out and how many of its queries have no answer. */
+/**
+ * Lists each bad night as a single item. The item says why the night is left out, and how many of its queries have no
+ * answer.
+ */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
   const failures = new Map(
     state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
@@ -399,15 +402,18 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** A date further away than this is not meaningful. */
+/** Maximum number of days ahead. A date further away is not meaningful. */
 const mostDaysAhead = 3_650
 
-/** The balance expressed in nights, and the time at which the floor is reached; null if it cannot be predicted. */
+/**
+ * The number of nights that the balance lasts, and the time at which the floor is reached. Values that cannot be
+ * predicted are null.
+ */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
-  /** Time at which the forecast of the coming week reaches the floor; null if it does not. */
+  /** Time at which the forecast of the coming week reaches the floor; null if the forecast does not reach the floor. */
   readonly topUpBy: Date | null
-  /** The same time, or an estimate from recent prices if the floor is reached later than in the coming week. */
+  /** Value of `topUpBy` or, if the floor is reached after the coming week, an estimate from recent prices. */
   readonly lastsUntil: Date | null
 } {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {

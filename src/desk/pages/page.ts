@@ -1,4 +1,4 @@
-// The page of a ranking URL: where it ranks, since when, and what replaced it.
+// The page of a ranking URL: its positions, their dates, and the domains that replaced it.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
@@ -24,7 +24,7 @@ import { askedSpan, dayChooser, daysText } from './choose.ts'
 import { drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
-/** The page of a ranking URL: its queries, the dates of its positions, and the pages that replaced it. */
+/** The page of a ranking URL: its queries, the dates of its positions, and the domains that replaced it. */
 export const onePage = definePage({
   path: '/pages/:page',
   area: 'Domains',
@@ -114,7 +114,10 @@ function drawPage(found: PageFound, place: PagePlace): Html {
   ])}`
 }
 
-/** Renders each query with the page's first and last positions, and the domain that replaced the page if it is gone. */
+/**
+ * Renders each query with the page's first and last positions. If the page is gone, also renders the domain that
+ * replaced the page.
+ */
 function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
   return tableSection(
@@ -141,8 +144,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
 }
 
 /**
- * Link that compares the last night that shows the page with the newest night if the page is gone, or else with the
- * first night.
+ * Links to the last night that shows the page, and to a comparison of that night: with the newest night if the page is
+ * gone, otherwise with the first night.
  */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
@@ -160,16 +163,16 @@ interface PageQuery {
   readonly best: number
   readonly first: PageDay
   readonly last: PageDay
-  /** Newest answer to the query. The page may be gone if it differs from the last one with the page. */
+  /** Newest answer to the query. If this is a later answer than the last answer with the page, the page may be gone. */
   readonly newest: NewestAnswer | null
 }
 
-/** True if the newest answer lacks the page although it is deep enough to show its last position. */
+/** True if the newest answer lacks the page although the answer is deep enough to show the page's last position. */
 function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** Queries of a page: first those for which it ranks, by position, then those that it lost. */
+/** Queries of a page: first the queries for which the page ranks, then the queries that it lost, both by position. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

@@ -27,7 +27,7 @@ import { chooser, dayField } from './choose.ts'
 import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
 
-/** The page of one answer, alone or next to that of another day. */
+/** The page of one answer, alone or next to the answer of another day. */
 export const queryNightPage = definePage({
   path: '/queries/:query/nights/:day',
   area: 'Keywords',
@@ -82,7 +82,7 @@ function nothingOn({ before, after }: NightFound, day: string): Html {
   )
 }
 
-/** Links to the previous and next nights, and a form to compare with any other. */
+/** Draws links to the previous and next nights, and a form to compare with any other night. */
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
   const step = (date: string | null, text: string) =>
     date === null ? null : html`<li>${toNight(place, query.id, { day: date, text })}</li>`
@@ -141,7 +141,7 @@ export const keptBody: FilePage = {
   },
 }
 
-/** Two nights side by side, the earlier one on the left. */
+/** Draws two nights side by side, with the earlier night on the left. */
 function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Html {
   const changes = compare(early, late)
   const count = (kind: SerpChange['kind']) =>
@@ -209,7 +209,7 @@ function besideTable(
   </div>`
 }
 
-/** One row per position; duplicate results, or those without a position, get separate rows. */
+/** Builds one row per position. Several results with the same position, or without a position, get separate rows. */
 function placesOf(early: NightAnswer, late: NightAnswer) {
   const named = ({ results }: NightAnswer) => {
     const groups = [...groupBy(results, ({ position }) => position)]
@@ -229,8 +229,8 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
 }
 
 /**
- * Renders a result with its change: results that left on one side; those that entered, moved or got a new title on the
- * other.
+ * Renders a result with its change. The earlier side marks results that left, and the later side marks results that
+ * entered, moved or got a new title.
  */
 function side(
   result: SerpResult | null,
@@ -268,7 +268,7 @@ function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Ht
   return kind === 'went' ? moved(1, null) : null
 }
 
-/** Entities, clusters, related searches and blocks that were added or removed. */
+/** Draws the entities, clusters, related searches and blocks that were added or removed. */
 function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const names = (answer: NightAnswer) =>
     new Set(
@@ -292,11 +292,11 @@ interface SerpChange {
   readonly before: SerpResult | null
   readonly now: SerpResult | null
   readonly kind: 'came' | 'went' | 'moved' | 'stayed' | 'unsure'
-  /** True if its title was different before. */
+  /** True if the title of the page was different before. */
   readonly retitled: boolean
 }
 
-/** Results that entered, left, moved or changed their title between two answers. */
+/** Finds the results that entered, left, moved or changed their title between two answers. */
 function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
   const [old, fresh] = [firstOfEach(before.results), firstOfEach(now.results)]
   const there = [...fresh].map(([key, result]) => {
@@ -309,7 +309,10 @@ function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
   return [...there, ...gone]
 }
 
-/** If a page occurs twice, its best position counts. A result without an address is identified by its title. */
+/**
+ * Maps each page to its result. If a page occurs twice, the result with the best position counts. A result without an
+ * address is identified by its title.
+ */
 function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
   const found = new Map<string, SerpResult>()
   const best = results.toSorted(
@@ -322,7 +325,10 @@ function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpRe
   return found
 }
 
-/** A result is known to have entered or left only if the other answer was deep enough to show its position. */
+/**
+ * Returns the kind of change. A result is known to have entered or left only if the other answer was deep enough to
+ * show its position.
+ */
 function judge(
   { before, now }: Pick<SerpChange, 'before' | 'now'>,
   otherDepth: number,
@@ -353,13 +359,13 @@ export function resultTable(results: readonly SerpResult[], place: PagePlace): H
   ])
 }
 
-/** Renders a title as a link if its address is a web address; otherwise, shows the address as text. */
+/** Renders a title, or the address of a result without a title. The text is a link if the address is a web address. */
 function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   const text = title === null || title.trim() === '' ? (url ?? '(without a title)') : title
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
 }
 
-/** Parts of an answer other than its results; null if there are none. */
+/** Draws the parts of an answer other than its results; null if there are no such parts. */
 export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
   if (words.length === 0) return null
   const kinds = [
@@ -377,7 +383,7 @@ export function drawWords(words: readonly SerpWords[], place: PagePlace): Html |
   )
 }
 
-/** Renders the kinds of parts, each with its items; kinds without items are left out. */
+/** Renders the kinds of parts, each with its items. Omits kinds without items. */
 function wordFacts(shown: readonly (readonly [head: string, chips: readonly Html[]])[]): Html {
   return html`<dl class="facts words">
     ${shown.map(([head, chips]) =>

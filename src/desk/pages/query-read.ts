@@ -21,7 +21,7 @@ import { NotThere } from '../address.ts'
 interface QueryAsked {
   readonly id: string
   readonly span: AskedSpan
-  /** Requested domains, in addition to the default ones. */
+  /** Requested domains, which are shown in addition to the default domains. */
   readonly domains: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export async function readQueryPage(db: Database, asked: QueryAsked) {
   const last = days.find(({ search }) => search !== null)
   const interesting = await readInteresting(db, { search: last?.search ?? null, day: span.until })
   const ours = new Set(interesting.filter((one) => one.ours).map(({ domain }) => domain))
-  // Requested domains first, then our own, then the highest-ranking ones.
+  // Requested domains come first, then our own domains, then the highest-ranking domains.
   const all = new Set([...asked.domains, ...interesting.map(({ domain }) => domain)])
   const names = [...all].slice(0, mostShown)
   return {
@@ -61,7 +61,7 @@ export async function expectQuery(db: Database, id: string): Promise<QueryFacts>
   return query
 }
 
-/** Answer of a day; null if none is shown. */
+/** Reads the answer of a day; null if no answer is shown. */
 export async function readNightAnswer(db: Database, query: string, day: string) {
   const serp = await readSerp(db, query, day)
   if (serp === null) return null

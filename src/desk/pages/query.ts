@@ -54,7 +54,7 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   unaffordable: 'warn',
 }
 
-/** All runs that included the query: outcome and cost. */
+/** Draws all runs that included the query, with outcome and cost. */
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
   return tableSection(
@@ -84,7 +84,7 @@ function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null 
   )
 }
 
-/** The previous day with a different answer; null if there is none. */
+/** The previous day with a different answer; null if there is no such day. */
 function dayBefore(
   days: QueryFound['days'],
   { runDate, search }: { readonly runDate: string; readonly search: number },
@@ -163,14 +163,17 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 interface ChartDay {
   readonly at: Date
   readonly runDate: string
-  /** Null if no answer is shown for the day. */
+  /** Answer that is shown for the day; null if no answer is shown. */
   readonly evidence: string | null
-  /** Reason why no answer is shown; null if one is. */
+  /** Reason why no answer is shown; null if an answer is shown. */
   readonly silence: string | null
   readonly depth: number | null
 }
 
-/** Days of a query, one entry each, oldest first; if a day has several runs, the one with an answer is used. */
+/**
+ * Days of a query, oldest first, with one entry for each day. If a day has several runs, the run with an answer is
+ * used.
+ */
 function chartDays({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
   const found = new Map<string, ChartDay>()
   for (const { runDate, evidence, silence, depth } of days) {
@@ -192,7 +195,10 @@ const silences: Readonly<Record<string, string>> = {
   cancelled: 'not asked, the run was cancelled',
 }
 
-/** Draws positions over time: position 1 at the top, "not in it" at the bottom, gaps for days without an answer. */
+/**
+ * Draws positions over time. Position 1 is at the top, and "not in it" is at the bottom. Days without an answer are
+ * gaps.
+ */
 function rankChart({ shown, ranks, notes }: QueryFound, days: readonly ChartDay[], title: string) {
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))
   const out = deepest * 1.12 + 0.5
@@ -231,7 +237,7 @@ function placeWords({ evidence, depth }: ChartDay, position: number | undefined)
   return `${place}, ${older}`
 }
 
-/** Positions by day, as chart and numbers, with a form for the days. */
+/** Draws positions by day, as a chart and as numbers, with a form for the days. */
 function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
   const days = chartDays(found)
   const title = `Positions for ${found.query.q}, day by day`
@@ -261,7 +267,10 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
   )
 }
 
-/** Rows with the data of the chart. Their state distinguishes a day without the domain from a day without an answer. */
+/**
+ * Rows with the data of the chart. The state in a row distinguishes a day without the domain from a day without an
+ * answer.
+ */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
   return [
@@ -342,13 +351,13 @@ interface LostRank {
   readonly previousDate: string
   readonly domain: string
   readonly previous: number
-  /** Null if the page is not in the answer, although the answer is deep enough to show the previous position. */
+  /** Null if the domain is not in the answer, although the answer is deep enough to show the previous position. */
   readonly rank: number | null
   /** Domain that now has the previous position. */
   readonly taker: string | null
 }
 
-/** Ranks that these domains lost from one answer to the next, newest first. */
+/** Ranks that the given domains lost from one answer to the next, newest first. */
 export function lostRanks(
   first: readonly ShownResult[],
   domains: readonly string[],
@@ -370,7 +379,7 @@ export function lostRanks(
   })
 }
 
-/** Days of entries, which are sorted from new to old. */
+/** Describes the days of entries. The entries are sorted from new to old. */
 function seen(own: readonly { readonly runDate: string }[]) {
   const days = [...new Set(own.map(({ runDate }) => runDate))]
   return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
@@ -384,7 +393,7 @@ const seenColumns = [
 
 const mostRows = 20
 
-/** Renders the changes between consecutive answers; sections without a row are left out. */
+/** Renders the changes between consecutive answers. Omits sections without a row. */
 function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
   const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
   const days = answerDays(first)
@@ -429,7 +438,7 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
   )}`
 }
 
-/** Pages among the results, ours first, then those seen last. */
+/** Pages among the results: first our own pages, then the other pages, last seen first. */
 function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
   const isOurs = ({ domain }: { domain: string | null }) => Number(ours.includes(domain ?? ''))
   return [...groupBy(first, ({ pageKey }) => pageKey)]

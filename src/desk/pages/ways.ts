@@ -6,7 +6,7 @@ import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Selected days; null for the default of the page. */
+/** Selected days. Null stands for the default of the page. */
 interface Days {
   readonly since?: string | null
   readonly until?: string | null
@@ -16,7 +16,7 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
 
-/** Link to a query, with the parameters that distinguish it from others with the same text. */
+/** Link to a query, with the parameters that distinguish it from other queries with the same text. */
 export function toVariant(
   place: PagePlace,
   {
@@ -32,7 +32,7 @@ function nightPath(query: string, day: string): string {
   return `/queries/${query}/nights/${day}`
 }
 
-/** Link to a query's answer on a day, next to the answer of another day if one is given. */
+/** Link to a query's answer on a day. If another day is given, its answer is shown next to that answer. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -44,7 +44,7 @@ export function toNight(
 export function toDomain(
   place: PagePlace,
   domain: string | null,
-  // Of a span, only the two days become part of the address.
+  // A caller may pass a whole span, but only its two days become part of the address.
   { since = null, until = null }: Days = {},
 ): Html {
   if (domain === null) return unknown
@@ -79,7 +79,10 @@ export function askedAs(query: Asked): string {
   return parameters.flatMap((word) => word(query) ?? []).join(', ')
 }
 
-/** Names for queries by id: the text, and the parameters in which it differs from others with the same text. */
+/**
+ * Names for queries by id. A name is the text of the query, and the parameters in which the query differs from other
+ * queries with the same text.
+ */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {
     const differing = parameters.filter((word) => new Set(same.map(word)).size > 1)
@@ -92,7 +95,7 @@ export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, 
   return new Map(named)
 }
 
-/** Position change as colored text: up is green, and the text says so. */
+/** Position change as colored text. A rise is green, and the text also says that it is a rise. */
 export function moved(previous: number | null, now: number | null): Html {
   if (previous === null && now === null) return unknown
   if (previous === null) return html`<span class="good">new</span>`

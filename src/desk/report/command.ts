@@ -52,7 +52,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
-  // A mistyped tag must not look like a tag for which nobody ranks.
+  // A mistyped tag must not look like a tag for which no domain ranks.
   const labels = await hintLabels(mill.db, slice)
   if (labels !== null) say(labels)
   const hint = await hintOrigins(mill.db, origins)
@@ -110,7 +110,10 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 
 const forecastMs = 10_000
 
-/** Rejects too many domains, because a domain that is silently left out would look as if it did not rank. */
+/**
+ * Reads typed domains. Rejects too many of them, because a domain that is silently left out would look as if it did not
+ * rank.
+ */
 function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')
@@ -123,10 +126,10 @@ function readNames(typed: string, most: number): readonly string[] {
   )
 }
 
-/** Reads the same flags as the library queries. */
+/** Reads the same flags as the questions of the library. */
 function sliceOf(options: ReportOptions): Slice {
   const given = new Map<string, readonly string[]>()
-  // The page covers all queries by default.
+  // By default, the report covers all queries.
   for (const flag of sliceFlags)
     given.set(
       flag,

@@ -31,12 +31,14 @@ import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
 import { nameVariants } from '../pages/ways.ts'
 
-/** Renders the page as one file without scripts or external resources, enforced by a policy in its head. */
+/**
+ * Renders the page as one file without scripts or external resources. A policy in the head of the page forbids both.
+ */
 export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
-  // Must match the policy's hash exactly, so no blanks may be added.
+  // The style must match the hash in the policy exactly, so no blanks may be added.
   const styleElement = new Html(`<style>${style}</style>`)
   const place = stillPlace(found)
   const page = html`<!doctype html>
@@ -128,7 +130,7 @@ function drawTrend(figures: Figures, place: PagePlace): Html {
   )
 }
 
-/** A domain's page of the desk, with positions for its highest-weighted queries. */
+/** Draws the desk's page of a domain, with positions for the highest-weighted queries. */
 function domainPart(
   { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
   id: string,
@@ -147,7 +149,7 @@ function domainPart(
     }`
 }
 
-/** Page context within a file: only targets in the same file become links. */
+/** Page context within a file. Only targets in the same file become links. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
   const anchors = new Map(
     figures.domains.map(({ domain }, index) => [
@@ -173,7 +175,9 @@ function insidePlace(place: PagePlace, name: string): PagePlace {
   return { ...place, id: (part) => `${name}-${part}` }
 }
 
-/** One line per query, in order of first occurrence. Queries are told apart by id, since texts may be equal. */
+/**
+ * Builds one line per query, in order of first occurrence. Queries are distinguished by id, because texts may be equal.
+ */
 function linesOf({ ranks, variants }: Figures, domain: string) {
   const names = nameVariants(variants)
   const own = ranks.filter((row) => row.domain === domain)
@@ -182,7 +186,7 @@ function linesOf({ ranks, variants }: Figures, domain: string) {
   )
 }
 
-/** Positions of one domain, in a small chart per query. */
+/** Draws the positions of one domain, in a small chart per query. */
 function drawRanks(
   figures: Figures,
   { domain, label }: Figures['domains'][number],
@@ -245,7 +249,7 @@ export async function readReport(trx: Database, { config, ...options }: ReportOr
     // The pages of the chosen domains.
     held: await readHeld(trx, figures),
     lists: await readLists(trx, figures, isChosen),
-    // Credits and operations; null if the login may not read them.
+    // Credits and operations; null if the login may not read the internal tables.
     books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, { config, isChosen }) : null,
     zone: config.zone,
   }

@@ -1,4 +1,4 @@
-// The morning summary: the overview as a message for a webhook or mail program.
+// The morning summary: the overview as a message for a webhook or a mail program.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { randomUUID } from 'node:crypto'
@@ -98,7 +98,7 @@ export function renderSummary({ subject, lines }: Summary, desk: string): string
     </html> `.text
 }
 
-/** Sends the summary to the configured webhook, in its format. */
+/** Sends the summary to the configured webhook, in the format of the webhook. */
 export async function sendSummary(
   { subject, lines }: Summary,
   { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },

@@ -1,4 +1,4 @@
-// Runs a query in a read-only transaction.
+// Runs a statement in a read-only transaction.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type Pool, type PoolClient } from 'pg'
@@ -9,39 +9,39 @@ import { only } from '../../base/database/sql-file.ts'
 import { onlyList, readingSettings, setSettings, type Slice } from '../../base/database/views.ts'
 import { Misuse } from '../../base/errors.ts'
 
-/** A query with its options. */
+/** A statement with its options. */
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Index of the value that is a day. If the value is "newest", a date replaces it before the query runs. */
+  /** Index of the value that is a day. If the value is "newest", a date replaces it before the statement runs. */
   readonly day?: number
   readonly timeoutMs: number
-  /** Origins of answers to show; undefined: the database default, normally live. */
+  /** Origins of answers to show. If undefined, the default of the database applies, which is normally live. */
   readonly origins?: string | undefined
   /** If true, includes the answers of suspect runs. */
   readonly suspects?: boolean
   /** Queries and days to restrict the views to. */
   readonly slice?: Slice | undefined
-  /** Aborted when the result is no longer needed; the statement is then cancelled. */
+  /** Aborted when the result is no longer needed. The statement is then cancelled. */
   readonly signal?: AbortSignal
   /**
-   * Maximum characters read per cell; longer ones end in an ellipsis. If undefined, there is no limit. With a limit,
-   * results come in small batches.
+   * Maximum number of characters read per cell. Longer cells end in an ellipsis. If undefined, there is no limit. With
+   * a limit, results come in small batches.
    */
   readonly cell?: number
-  /** Called with the connection before the query runs; the connection is closed after the result. */
+  /** Called with the connection before the statement runs. The connection is closed after the result. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
   /** Called once if there is no read-only role. */
   readonly warn: (line: string) => void
 }
 
-/** Runs a query in a read-only role with a time limit; only one batch of rows is in memory at a time. */
+/** Runs a statement in the read-only role, with a time limit. Only one batch of rows is in memory at a time. */
 export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   const kind = kindOf(inquiry.text)
   const reader = await findReader(pool)
   if (reader === null) {
     inquiry.warn(
-      `the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; ${npmRun('migrate')} makes the role where that user may make roles`,
+      `the database has no read-only role, so the user of DATABASE_URL reads in a read-only transaction; ${npmRun('migrate')} creates the role if that user may create roles`,
     )
   }
   const client = await pool.connect()
@@ -68,13 +68,13 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   }
 }
 
-/** Ends the transaction and its settings; no data was changed. */
+/** Ends the transaction and its settings. No data was changed. */
 async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')
     client.release(ends)
   } catch {
-    // The connection is broken, so the pool drops it; the first error is the one to report.
+    // The connection is broken, so the pool drops it. The first error is the error to report.
     client.release(true)
   }
 }
@@ -96,9 +96,9 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Unless suspect runs are requested, the database default applies.
+    // Unless suspect runs are requested, the default of the database applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
-    // All rows are read, so the planner must not optimize for the first ones.
+    // All rows are read, so the planner must not optimize for the first rows.
     cursor_tuple_fraction: '1',
   }
   await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
@@ -106,8 +106,8 @@ async function beginReading(
 }
 
 /**
- * Resolves the day in advance: a constant date lets the planner restrict the query to that day's rows; an expression
- * does not.
+ * Resolves the day in advance. A constant date lets the planner restrict the statement to the rows of that day, but an
+ * expression does not.
  */
 async function nameDay(
   client: PoolClient,
@@ -243,8 +243,9 @@ function refuse(error: pg.DatabaseError): Misuse {
 }
 
 /**
- * Functions with which read-only SQL could change its role or time limit, or affect other sessions. They change
- * settings, execute a string as SQL, which could hide anything, or take locks that outlive a transaction.
+ * Functions with which read-only SQL could change its role or time limit, or affect other sessions. Some functions
+ * change settings, or take locks that outlive a transaction. Other functions execute a string as SQL, and the string
+ * could hide anything.
  */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
@@ -260,7 +261,7 @@ export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return
   throw new Misuse(
-    `expected SQL that only reads, got ${JSON.stringify(word)}, which is refused here wherever it stands; ${npmRun('sql')} on the machine itself takes it`,
+    `expected SQL that only reads, got ${JSON.stringify(word)}; the desk refuses this word anywhere in a statement, but ${npmRun('sql')} on the server accepts it`,
   )
 }
 
@@ -274,7 +275,9 @@ interface LoginOrder {
   readonly installation: string
 }
 
-/** Opens a pool for an analyst's login: queries can't exceed its rights, whatever role they switch to. */
+/**
+ * Opens a pool for an analyst's login. Statements can't exceed the rights of the login, whatever role they switch to.
+ */
 export async function openAnalyst({
   url,
   installation,
@@ -301,7 +304,7 @@ function refused(expected: string, got: string): Misuse {
 interface Login {
   readonly login: string
   readonly database: string
-  /** True if the login may read or change internal tables, or switch to a role that may. */
+  /** True if the login may read or change internal tables, or may switch to a role with these rights. */
   readonly more: boolean
 }
 

@@ -36,13 +36,13 @@ interface DomainFlags {
 
 const shipped = 'inputs/config/domains.csv'
 
-/** Shows or changes the tables of own and rival domains; no other command writes them. */
+/** Shows or changes the tables of own and rival domains. No other command writes these tables. */
 export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const { options, args, env, closers } = call
   const [action = 'list', subject] = args
   const config = readConfig(env)
   const today = localDate(config.zone, new Date())
-  // Parsed and validated before anything is opened, so that a mistake changes nothing.
+  // The input is parsed and validated before anything is opened, so that a mistake changes nothing.
   const work = await prepare(call, today)
   const open = { config, closers, say, name: 'domains', connections: 1 }
   const mill = await openMill(work === null ? { ...open, reading: true } : open)
@@ -57,7 +57,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** Prepares an action that changes the table; returns null for a read-only one. */
+/** Prepares an action that changes a table. Returns null for a read-only action. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
@@ -125,7 +125,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Loads the domains of a file if the database has none yet. Used by the demo. */
+/** Loads the domains of a file if the database has no domains yet. The demo uses this function. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
@@ -142,7 +142,10 @@ interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Finds the optional columns that a file contains. Values whose column is missing remain unchanged. */
+/**
+ * Finds the optional columns that a file contains. A value in the table remains unchanged if its column is missing in
+ * the file.
+ */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }
@@ -188,7 +191,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
   }
 }
 
-/** Parses `inputs/config/domains.csv` and reports all problems at once. */
+/** Parses the lines of `inputs/config/domains.csv`, and reports all problems at once. */
 export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
   const problems: string[] = []
   const domains = rows.map(({ line, fields }) =>

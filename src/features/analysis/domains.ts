@@ -1,4 +1,4 @@
-// Own and rival domains, and changes of that list.
+// Own and rival domains, and changes of these domains.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -6,11 +6,11 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** A domain of ours or of a rival, with its label and period; empty dates are null. */
+/** A domain of ours or of a rival, with its label and period. Empty dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** Null if the label is the brand. */
+  /** Brand of the domain; null if the label is the brand. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
@@ -23,7 +23,7 @@ export interface FileColumns {
   readonly rivals: boolean
 }
 
-/** The table that a line belongs to. */
+/** Returns the table that a line belongs to. */
 function tableOf({ rival }: Pick<OwnDomain, 'rival'>): DomainTable {
   return rival ? 'rival_domains' : 'own_domains'
 }
@@ -36,8 +36,8 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Updates the tables of own and rival domains to match these lines, without rewriting the past. A changed or removed
- * line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
+ * Updates the tables of own and rival domains to match the given lines, without rewriting the past. A changed or
+ * removed line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -57,7 +57,7 @@ async function loadTable(
     const line = own.find((each) => isSame(each, row, { today, brands }))
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
-      // The line starts today or later, so it can't end yesterday and is deleted.
+      // The stored line starts today or later, so it can't end yesterday and is deleted.
       await trx
         .deleteFrom(table)
         .where('domain', '=', row.domain)
@@ -77,15 +77,15 @@ async function loadTable(
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
-    // A domain that was never in the table is added from the beginning, so that its whole history counts.
+    // A domain that was never in the table is added without a start date, so that its whole history counts.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
 }
 
 /**
- * Compares a line with a row. A line without a start date means the current row, or the row that ended on the given
- * day.
+ * Compares a line with a row. A line without a start date stands for the current row, or for the row that ends on the
+ * same day as the line.
  */
 function isSame(
   line: OwnDomain,
@@ -130,7 +130,7 @@ export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]
     .execute()
 }
 
-/** Changes the domain tables under a lock, and records and returns what changed. */
+/** Changes the domain tables under a lock. Records and returns the changes. */
 export async function changeDomains(
   db: Database,
   command: string,
@@ -160,7 +160,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds an own or rival domain with its label and period; replaces a line with the same start date. */
+/** Adds an own or rival domain with its label and period. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -172,7 +172,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
 
 const tables = ['own_domains', 'rival_domains'] as const
 
-/** Ends all lines of a domain on a day; deletes lines that start later. */
+/** Ends all lines of a domain on a day. Deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -242,28 +242,28 @@ export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** Domains and days to read, and the label of the queries; `*` for all. */
+/** Domains and days to read, and the tag of the queries. The tag `*` stands for all queries. */
 interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
 }
 
 /**
- * Reads the sums for some domains, day by day. Same numbers as analysis.share_of_voice and position_buckets, but only
- * for these domains; a domain without a row had no results that day.
+ * Reads the sums for some domains, day by day. The numbers are the same as in analysis.share_of_voice and
+ * position_buckets, but only for these domains. A domain without a row had no results on that day.
  */
 export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: from a result, or an own or rival domain. */
+/** A known domain: a domain of a result, an own domain, or a rival domain. */
 export interface KnownDomain {
   readonly domain: string
   /** Our label, if the domain is or was our own. */
   readonly label: string | null
 }
 
-/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains it. */
+/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains the name. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [
@@ -290,14 +290,17 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Shares of the clicks of all answered queries, on the later and on the earlier day. */
+  /** Share of the clicks of all answered queries: on the later day, and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
   readonly top3: number
 }
 
-/** Domains by their share on the last answered day of a span, compared with the first; own domains first. */
+/**
+ * Domains by their share on the last answered day of a span, compared with the first answered day. Own domains come
+ * first.
+ */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
@@ -320,7 +323,7 @@ export function readDomainMoves(db: Database, { domain, since, until }: DomainSp
   return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
 
-/** Clicks that another domain won from a domain, or lost to it, between two days. */
+/** Clicks that another domain won from the given domain, or lost to the given domain, between two days. */
 export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
@@ -328,7 +331,10 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/** Reads which domains won the clicks that a domain lost, and which domains lost clicks to it; largest first. */
+/**
+ * Reads the domains that won clicks from a given domain, and the domains that lost clicks to it, largest number of
+ * clicks first.
+ */
 export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
@@ -343,7 +349,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers up to a day; pages that rank for the most queries come first. */
+/** Pages of a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
 export function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
@@ -355,7 +361,7 @@ export function readDomainPages(
 export interface Rival {
   readonly domain: string
   readonly shared: number
-  /** Number of these answers in which it ranks higher. */
+  /** Number of shared answers in which the rival ranks higher. */
   readonly ahead: number
   readonly best: number
 }

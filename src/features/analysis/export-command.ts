@@ -1,4 +1,4 @@
-// The export command: writes a relation or a query result to a file.
+// The export command: writes a relation or the result of a statement to a file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -38,7 +38,7 @@ interface ExportOptions {
   readonly archive?: string
 }
 
-/** Writes a relation or result to a file or stdout, row by row; validates all input before running the query. */
+/** Writes a relation or result to a file or stdout, row by row. Validates all input before the statement runs. */
 export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { options, args, env, closers } = call
   const { to, question, where, raw = false, bom = false } = options
@@ -84,7 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 
 /**
  * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
- * because it would mislead readers.
+ * because such a file would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
@@ -129,7 +129,7 @@ async function write(
     case 'ndjson':
       return writeRows(batches, format, options)
     case 'parquet':
-      // Loaded only when needed.
+      // The module is loaded only when it is needed.
       return (await import('./parquet.ts')).writeParquet(batches)
     case 'xlsx':
       return (await import('./workbook.ts')).writeWorkbook(batches, say)
@@ -138,7 +138,7 @@ async function write(
   }
 }
 
-/** The relation or query to export, as typed. */
+/** The relation, question or SQL to export, as typed. */
 interface TypedChoice {
   readonly question: string | undefined
   readonly where: string | undefined
@@ -148,7 +148,10 @@ interface TypedChoice {
 /** A statement whose rows are exported, with a file name. */
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
-/** Finds the relation or query that was typed. Where possible, rejects invalid input before the database is opened. */
+/**
+ * Finds the relation, question or SQL that was typed. Where possible, rejects invalid input before the database is
+ * opened.
+ */
 export function readChoice({
   question,
   where,
@@ -189,11 +192,11 @@ function nameOf(question: string): string {
   return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
-/** Finds a table or view by its typed name; returns it quoted for SQL. */
+/** Finds a table or view by its typed name, and returns the name quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
   const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()
-  // Analysts' views come first; no table has the same name as a view.
+  // Analysts' views come first. No table has the same name as a view.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
   if (found !== undefined) return found.quoted
   const near = rows
@@ -218,11 +221,11 @@ interface RowChoice {
   /** Days as typed, both inclusive. */
   readonly since: string | undefined
   readonly until: string | undefined
-  /** SQL condition. */
+  /** SQL condition for the rows, as typed. */
   readonly where: string | undefined
 }
 
-/** Query for the selected rows of a relation. */
+/** Builds the statement that reads the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,
@@ -249,9 +252,9 @@ async function findTime(db: Database, relation: string): Promise<string> {
   )
 }
 
-/** Wraps a query so that each row is one line of JSON. */
+/** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes all digits of numbers and times, and each value in the type of its column; parsing and formatting
-  // the values here would lose both. The query selects `line.*`, because a column may be named line.
+  // The server writes all digits of numbers and times, and each value in the type of its column. Parsing and formatting
+  // the values in this process would lose both. The statement selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

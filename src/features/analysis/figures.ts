@@ -16,13 +16,13 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** Data of the report, in addition to data of the desk's pages. */
+/** Data of the report, in addition to the data of the desk's pages. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
-  /** Conditions on the queries, which must all hold; empty: all queries. */
+  /** Conditions on the queries, which must all hold. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
-  /** Days shown. */
+  /** Days that the report shows. */
   readonly span: ReadSpan
-  /** Suspect runs of these days, which are excluded. */
+  /** Suspect runs in the span. Their answers are excluded. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
   /** Sums for the selected and the largest domains, day by day. */
@@ -35,13 +35,13 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
 export interface FigureOptions {
   /** Queries and days that the views are already restricted to. */
   readonly slice: Slice
-  /** If empty, the report shows own domains, or the largest ones if there are no own domains. */
+  /** Requested domains. If empty, the report shows own domains or, without own domains, the largest domains. */
   readonly domains: readonly string[]
-  /** Day on which a domain must be our own to be shown as such. */
+  /** Day on which a domain must be our own to be shown as our own. */
   readonly today: string
 }
 
-// A chart with more points would be unreadable.
+// Default and maximum number of days in a chart. A chart with more points than `most` would be unreadable.
 const days = { days: 90, most: 400 } as const
 const mostShares = 8
 const greatestShown = 6
@@ -79,7 +79,7 @@ export async function readFigures(trx: Database, options: FigureOptions): Promis
 /** Maximum number of domains on the page: the number of line colors. */
 export const mostDomains = 8
 
-/** Number of the largest domains to show if there are no own domains and none are requested. */
+/** Number of the largest domains to show if there are no own domains and no requested domains. */
 const strangers = 3
 
 async function chooseDomains(
@@ -117,7 +117,7 @@ interface ReportSummary {
   readonly origins: readonly string[]
   /** Newest full day. */
   readonly day: string | null
-  /** Day that the newest full day is compared with; null if there is none. */
+  /** Day that the newest full day is compared with; null if there is no such day. */
   readonly previous: string | null
   /** Newest day with planned queries. */
   readonly newest: string | null
@@ -143,8 +143,8 @@ async function readReportSummary(
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True if the reader may read the internal tables, which analysts' logins may not. Call this before reading, because a
- * denied read would abort the transaction, and the page with it.
+ * True if the reader may read the internal tables, which analysts' logins may not. Call this function before reading,
+ * because a denied read would abort the transaction, and the page with it.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx

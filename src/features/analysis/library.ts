@@ -1,4 +1,4 @@
-// The query library: reads sql/queries, and binds typed values to a query's parameters.
+// The library of named questions: reads sql/queries, and binds typed values to the parameters of a question.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -11,21 +11,21 @@ import type { Inquiry } from './ask.ts'
 
 const domains: readonly string[] = ['domain', 'rival']
 
-/** A parameter of a query. */
+/** A parameter of a question. */
 interface Parameter {
   readonly name: string
   readonly meaning: string
   /** Undefined if the parameter is required; null if it may be empty. */
   readonly fallback: string | null | undefined
-  /** Allowed values; undefined: any. */
+  /** Allowed values. If undefined, any value is allowed. */
   readonly choices?: readonly string[]
 }
 
-/** A query of the library. */
+/** A named question of the library. */
 export interface Question {
-  /** Name of its file, followed by a dash and the variant, if any: `keyword-history`. */
+  /** Name of the question's file. For a variant, a dash and the name of the variant follow, as in `keyword-history`. */
   readonly name: string
-  /** Its first line: the question it answers. */
+  /** First line of the file: the question in words. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
   /** Flags that restrict the views behind this question to some queries or days. */
@@ -44,7 +44,10 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
     )
 }
 
-/** Splits a file into its queries: the first has the name of the file, the others start with `-- show NAME:`. */
+/**
+ * Splits a file into its questions. The first question has the name of the file. Each further question starts with `--
+ * show NAME:`.
+ */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
   return [
@@ -56,13 +59,13 @@ function parseFile(file: string, text: string): readonly Question[] {
   ]
 }
 
-/** Parses a query: a line with its question, a line per parameter, then the statement. */
+/** Parses a question: a line with the question in words, a line per parameter, and then the statement. */
 export function parseQuestion(name: string, text: string): Question {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // For a query that does not accept slice flags, the second line says why.
+  // If a question does not accept slice flags, its second line gives the reason.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -76,7 +79,7 @@ export function parseQuestion(name: string, text: string): Question {
     })
   }
   const statement = lines.slice(begin + parameters.length).join('\n')
-  // A name after a single colon is a parameter; two colons are a cast.
+  // A name after a single colon is a parameter. Two colons are a cast.
   const sql = statement.replace(/(?<!:):([a-z_]\w*)/g, (_, used: string) => {
     const index = parameters.findIndex((parameter) => parameter.name === used)
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
@@ -89,19 +92,19 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-/** Values and slice of a query. */
+/** Values and slice of a question. */
 interface BoundQuestion {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
 }
 
-/** Values of a query's parameters, and its slice, from flags such as `--domain example.com`. */
+/** Reads the values of a question's parameters, and its slice, from flags such as `--domain example.com`. */
 export function bindParameters(question: Question, flags: readonly string[]): BoundQuestion {
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // If two days are given, the later one is the day of the query.
+  // If two days are given, the later day is the day of the question.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -112,7 +115,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
         `expected --${parameter} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
       )
     }
-    // The views contain domains in normalized form.
+    // Domains are normalized, because the views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type ${npmRun('sql --')} ${name} --${parameter} …`,
@@ -134,7 +137,7 @@ function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags
 
 type GivenFlags = Map<string, readonly string[]>
 
-/** Flags with all values of each, in order. */
+/** Reads flags. Each flag has all of its values, in order. */
 export function readFlags(flags: readonly string[]): GivenFlags {
   const given: GivenFlags = new Map()
   for (let index = 0; index < flags.length; index++) {
@@ -155,7 +158,7 @@ export function readFlags(flags: readonly string[]): GivenFlags {
 /** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
-/** Binds the values from flags to a library query. */
+/** Binds the values from flags to a question. */
 export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
   const day = question.parameters.findIndex(
     ({ name, fallback }) => name === 'day' && fallback === 'newest',
@@ -164,9 +167,9 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** Finds a library query by its name, or takes the typed text as SQL. */
+/** Finds a question by its name, or takes the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Names of library queries contain no spaces, but every SQL statement contains at least one.
+  // Names of questions contain no spaces, but every SQL statement contains at least one space.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)
@@ -200,7 +203,7 @@ function unknownQuestion(
     near.length === 0
       ? `${npmRun('sql')} lists the questions`
       : `perhaps ${near.map(({ name }) => name).join(', ')}`
-  return `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
+  return `expected the name of a question or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
 }
 
 function askSql(text: string, flags: readonly string[]): SqlQuestion {

@@ -9,7 +9,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 /** A list with the result of its newest run. */
 export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]
 
-/** Reads all lists, or one, each with its newest run. */
+/** Reads all lists, or one given list, each with its newest run. */
 export function readListFacts(db: Database, only: number | null) {
   return db
     .selectFrom('lists')
@@ -77,7 +77,7 @@ export interface ListCoverage {
   readonly unknown: number
   readonly open: number
   /**
-   * Queries whose answer is unreadable, suspect or of a hidden origin, and those that were unaffordable or cancelled.
+   * Queries whose answer is unreadable, suspect or of a hidden origin, and queries that were unaffordable or cancelled.
    */
   readonly others: number
 }
@@ -95,7 +95,7 @@ export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
  * Coverage and cost of a list, day by day, newest first. The coverage of each day is read through `cached`, with a key
- * that stays the same as long as the coverage does; the key is null if the sums of the day are not stored.
+ * that stays the same as long as the coverage stays the same. The key is null if the sums of the day are not stored.
  */
 export async function readListDays(
   db: Database,

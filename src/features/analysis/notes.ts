@@ -12,7 +12,7 @@ export function readNotes(db: Database, tags: readonly string[]) {
     .execute()
 }
 
-/** Notes about all queries within a period, oldest first; shown in charts. */
+/** Notes about all queries within a period, oldest first. Charts show these notes. */
 export function readNotesBetween(db: Database, { since, until }: DaySpan) {
   return notes(db)
     .where('tag', '=', '*')

@@ -6,7 +6,7 @@ import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
 
-/** Validates typed origins; returns them in the format of the setting. */
+/** Validates typed origins, and returns them in the format of the setting. */
 export function readOrigins(typed: string): string {
   const named = typed
     .split(',')
@@ -19,7 +19,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Origins of stored answers if none of them has an origin that the views show; otherwise null. */
+/** Origins of the stored answers, if no answer has an origin that the views show; otherwise null. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const rows = await readRows<{ shown: boolean; there: string | null }>(db, 'read_hidden_origins', {
     asked: asked ?? null,
@@ -28,7 +28,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
   return found === undefined || found.shown ? null : found.there
 }
 
-/** Hint if the database has answers, but none with a shown origin; otherwise null. */
+/** Hint if the database has answers, but no answer with an origin that the views show; otherwise null. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
@@ -37,7 +37,7 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 
 /**
  * Default origins for a reader: in an embedded database without live answers, the origins of the stored answers. For a
- * configured database, the user specifies them.
+ * configured database, the user specifies the origins.
  */
 export async function firstOrigins(
   db: Database,
@@ -49,12 +49,12 @@ export async function firstOrigins(
   const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
   if (there === null) return undefined
   report(
-    `no live answers are there yet: what is shown are answers of the ${there.replace(',', ' and ')}`,
+    `there are no live answers yet, so the answers shown come from the ${there.replace(',', ' and ')}`,
   )
   return there
 }
 
-/** Changes the default origins shown by this database's views; for demonstrations. */
+/** Changes the default origins that the views of this database show. Intended for demonstrations. */
 export async function setOrigins(db: Database, shown: string): Promise<void> {
   const { name } = await db
     .selectNoFrom(({ fn }) => fn<string>('current_database').as('name'))

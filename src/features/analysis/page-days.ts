@@ -5,7 +5,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Finds a page by id; null if there is none. */
+/** Finds a page by id; null if there is no such page. */
 export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
@@ -38,7 +38,7 @@ export function readPageDays(
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** Newest answer, within the period, to a query that was bought again after the page ranked for it. */
+/** Newest answer within the period to a query that was bought again after the page ranked for it. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
@@ -63,7 +63,8 @@ export function readNewestAnswers(
 }
 
 /**
- * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like those of a domain.
+ * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like the sums of a
+ * domain.
  */
 export function readPageHoldings(
   db: Database,
@@ -74,7 +75,10 @@ export function readPageHoldings(
 
 /** Position change of a page for one query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain that now has the page's previous position; null if it is unknown, or if the page had no position. */
+  /**
+   * Domain that now has the page's previous position; null if that domain is unknown, or if the page had no previous
+   * position.
+   */
   readonly taker: string | null
 }
 

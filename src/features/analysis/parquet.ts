@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// Rows per row group, which is the unit that readers can skip and that must fit in memory.
+// Number of rows per row group. A row group is the unit that readers can skip and that must fit in memory.
 const groupRows = 20_000
 // Bodies are long, so their groups are limited by size.
 const groupCharacters = 8_000_000
@@ -20,7 +20,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield file.takeEnd()
 }
 
-/** A Parquet file that is being written. It holds one row group at a time, and returns the bytes written so far. */
+/** A Parquet file that is being written. Holds one row group at a time, and returns the bytes written so far. */
 class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
@@ -64,7 +64,7 @@ class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // Nothing to await: the writer returns a promise only if the output does.
+    // There is nothing to await: the writer returns a promise only if the output returns one.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -77,7 +77,7 @@ class ParquetDraft {
     return this.#take()
   }
 
-  /** Takes the bytes written since the last call; file offsets continue. */
+  /** Takes the bytes written since the last call. File offsets continue. */
   #take(): Uint8Array {
     const bytes = this.#bytes.getBytes().slice()
     this.#bytes.index = 0
@@ -87,13 +87,13 @@ class ParquetDraft {
 
 type SchemaElement = ParquetWriter['schema'][number]
 
-/** A column of a Parquet file, and how to convert its values from the server's format. */
+/** A column of a Parquet file, with the function that converts its values from the server's format. */
 interface ParquetColumn {
   readonly name: string
   readonly schema: readonly SchemaElement[]
   /**
-   * Its schema elements. JSON is written as text, because the library would parse and reformat it, and long numbers
-   * would lose digits.
+   * Schema elements of the column. JSON is written as text, because the library would parse and reformat JSON, and long
+   * numbers would lose digits.
    */
   readonly said: readonly SchemaElement[]
   readonly read: (text: string) => unknown
@@ -114,12 +114,13 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric may have any number of digits and no fixed scale; readers need a number that they can calculate with.
+// A numeric may have any number of digits and no fixed scale. Such a value is written as a double, because readers need
+// a number for calculations.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {
   type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // Converted here, because the library would convert a UUID digit by digit.
+  // The UUID is converted here, because the library would convert it digit by digit.
   read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
 }
 // The server writes bytea as \\x and two digits per byte.
@@ -168,7 +169,7 @@ const things: Readonly<Record<number, Kind>> = {
   2951: textKind,
 }
 
-/** Parquet representation of a result column; types without one are text. */
+/** Parquet representation of a result column. Types without such a representation are written as text. */
 function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   const thing = things[type]
   if (thing === undefined) {
@@ -192,7 +193,7 @@ function readDate(given: string): number | null {
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Microseconds since 1970, the server's resolution. */
+/** Microseconds since 1970, which is the resolution of the server; null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

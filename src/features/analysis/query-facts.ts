@@ -9,7 +9,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 /** A query with its parameters. */
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
-/** Finds a query by id; null if there is none. */
+/** Finds a query by id; null if there is no such query. */
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
@@ -19,7 +19,7 @@ export async function readQueryFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Reads the settings of a query on all lists; lists that still contain it come first. */
+/** Reads the settings of a query on all lists. Lists that still contain the query come first. */
 export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
@@ -49,7 +49,7 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** Readable answer of the day; null if none is shown. */
+  /** Readable answer of the day; null if no answer is shown. */
   readonly search: number | null
   /**
    * Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of
@@ -63,12 +63,12 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** All runs that included a query, newest first, with the answer of the day and its cost. */
+/** All runs that included a query, newest first, with the answer of the day and the cost of that answer. */
 export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
   return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
 
-/** Best position of a domain on a day. A day without a row has no answer, or one without the domain. */
+/** Best position of a domain on a day. A day without a row has no answer, or an answer without the domain. */
 export interface DayRank {
   readonly runDate: string
   readonly domain: string
@@ -84,7 +84,7 @@ export function readDayRanks(
   return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
-/** One of the first results of a bought answer; without a page if the answer names none. */
+/** One of the first results of a bought answer. The page is null if the answer names no page. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
@@ -141,11 +141,11 @@ export interface SerpWords {
   readonly text: string
   /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Id of a known query with the same text as the related search; null if there is none. */
+  /** Id of a known query with the same text as the related search; null if there is no such query. */
   readonly query: string | null
 }
 
-/** Answer to a query on a day; null if none is shown. */
+/** Answer to a query on a day; null if no answer is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
   const rows = await readRows<Serp>(db, 'read_serp', { query, day })
   return rows[0] ?? null
@@ -189,7 +189,7 @@ export async function readNeighbours(
   return rows[0] ?? { before: null, after: null }
 }
 
-/** Body of a call for this query; null if there is none or it is no longer stored. */
+/** Body of a call for this query; null if the call has no body, or if the body is no longer stored. */
 export async function readKeptBody(db: Database, query: string, call: number) {
   const body = await db
     .selectFrom('raw_answers')
@@ -206,7 +206,7 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** Null if the domain is not in the answer. */
+  /** Position of the domain; null if the domain is not in the answer. */
   readonly position: number | null
   readonly depth: number
 }
@@ -223,7 +223,7 @@ export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Domains with the largest shares of voice on a day; empty if no day is given. */
+/** Domains with the largest shares of voice on a day. No domains are returned if no day is given. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
@@ -246,7 +246,7 @@ export function readRanks(
   return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }
 
-/** A query with all parameters that distinguish it from others with the same text. */
+/** A query with all parameters that distinguish it from other queries with the same text. */
 export type Variant = Awaited<ReturnType<typeof readVariants>>[number]
 
 /** All queries with the given texts, for any device or place. */

@@ -5,11 +5,11 @@ import { unhandled } from '../../base/errors.ts'
 
 type RowFormat = 'csv' | 'ndjson'
 
-/** How rows are written. */
+/** Options for writing rows. */
 export interface RowOptions {
   /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
   readonly raw?: boolean
-  /** If true, starts with a byte order mark. */
+  /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
   /** Delimiter of CSV. */
   readonly delimiter?: string
@@ -59,6 +59,6 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as a string.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // Keep the database's digits, unescaped: a minus sign before a number does not start a formula.
+  // Keeps the digits of the database without escaping: a minus sign before a number does not start a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

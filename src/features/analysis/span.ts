@@ -3,23 +3,25 @@ import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Period that is read. */
+/** Period of which the data is read. */
 export interface ReadSpan extends DaySpan {
-  /** True if more days were requested than are read at once. */
+  /** True if the requested period was longer than the maximum. */
   readonly cut: boolean
 }
 
-/** Requested period; null if none is given. */
+/** Requested period. A day is null if it is not given. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** Number of days if no start is specified. */
+  /** Number of days in the period if no start is specified. */
   readonly days: number
-  /** Maximum number of days. */
+  /** Maximum number of days in the period. */
   readonly most: number
 }
 
-/** Determines the period. By default, it ends at the newest complete day; it never exceeds the maximum. */
+/**
+ * Determines the period. By default, the period ends at the newest complete day. The period never exceeds the maximum.
+ */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -35,7 +37,7 @@ export async function readSpan(
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
 
-/** If the earlier day has no answers, moves it to the day of the first answers. */
+/** Moves the start of a period to the day of the first answers, if the start has no answers. */
 export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,
@@ -44,7 +46,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Version of the stored days of a period and of two compared days; null if one of them is not stored. */
+/** Version of the stored days of a period and of two compared days; null if one of these days is not stored. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

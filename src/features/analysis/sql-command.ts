@@ -1,4 +1,4 @@
-// The sql command: runs a query of the library, or a typed one.
+// The sql command: runs a question of the library, or typed SQL.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -31,7 +31,7 @@ interface SqlOptions {
 // Longest time limit that Postgres accepts.
 const mostMs = 2 ** 31 - 1
 
-/** Lists the library, or runs a query and prints the result as it arrives. */
+/** Lists the library, or runs a statement and prints the result as it arrives. */
 export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const { options, args } = call
   const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
@@ -55,7 +55,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     suspects: options.suspects === true,
     archive: archiveFlags(options, call.env),
   }
-  // Listing the library and rejecting a mistyped query do not load the database code.
+  // The database code is loaded only here. It is not needed to list the library or to reject a mistyped question.
   await printAnswer(asked, call)
   return exits.done
 }
@@ -69,11 +69,11 @@ interface SqlRequest {
   /** Origins of answers to show, as typed. */
   readonly origins: string | undefined
   readonly suspects: boolean
-  /** Part of the archive to include; undefined: none. */
+  /** Part of the archive to include. If undefined, no part is included. */
   readonly archive: AskedArchive | undefined
 }
 
-/** Opens the database, runs the query, and prints the result as it arrives. */
+/** Opens the database, runs the statement, and prints the result as it arrives. */
 async function printAnswer(
   { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
   { env, closers }: Pick<Call, 'env' | 'closers'>,
@@ -87,7 +87,7 @@ async function printAnswer(
     reading: true,
     behind: archive === undefined,
   })
-  // A query that uses no views needs no hint about them, unless the hint may explain an empty result.
+  // A statement that uses no views needs no hint about views, unless the hint may explain an empty result.
   let views = /\banalysis\./i.test(question.text)
   let found = true
   const empty = () => {
@@ -100,7 +100,7 @@ async function printAnswer(
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
-  // Only the owner of the tables can add archived rows, even for one query.
+  // Only the owner of the tables can add archived rows, even for a single statement.
   const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null
@@ -122,7 +122,7 @@ async function printAnswer(
 const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
 type AnswerFormat = (typeof answerFormats)[number]
 
-/** Lists the library: one line per query, with its parameters below. */
+/** Lists the library: one line per question, with its parameters below. */
 export function describeLibrary(): string {
   const questions = readQuestions()
   const width = Math.max(...questions.map(({ name }) => name.length))
@@ -145,11 +145,11 @@ interface AnswerOptions {
   /** Maximum number of rows in a table. */
   readonly most: number
   readonly say: (line: string) => void
-  /** Called at the end if there were no rows. */
+  /** Called at the end if the result had no rows. */
   readonly empty: () => void
 }
 
-/** Runs a query and yields the formatted result piece by piece. */
+/** Runs a statement, and yields the formatted result piece by piece. */
 export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,
@@ -167,7 +167,7 @@ export async function* answerQuestion(
       yield* answerJson(batches)
       return
     case 'parquet':
-      // Loaded only when needed.
+      // The module is loaded only when it is needed.
       yield* (await import('./parquet.ts')).writeParquet(batches)
       return
     default:

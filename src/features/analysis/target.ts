@@ -17,9 +17,9 @@ import { pause } from '../../base/waiting.ts'
 export interface Target {
   /** Path as typed. */
   readonly shown: string
-  /** For a file, the path after following all links. */
+  /** Path that is written. For a file, all links in the path have been followed. */
   readonly path: string
-  /** Only a regular file is replaced; a pipe or device must remain a pipe or device. */
+  /** Kind of the output. Only a regular file is replaced: a pipe or device must remain a pipe or device. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
@@ -56,16 +56,16 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: 'a socket, or a device that is not there; name a file',
   ENOSPC: 'no disk space left; free some, or choose another file',
   EDQUOT: 'no disk space left; free some, or choose another file',
-  EPIPE: 'a reader that left before the end; start it again, then this command',
+  EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',
 }
 
-/** Format indicated by the extension of a file or of its link target; null if unknown. */
+/** Format indicated by the extension of a file or of its link target; null if the extension is unknown. */
 export function promisedFormat({ shown, path }: Target): string | null {
   const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
   return typed ?? end ?? null
 }
 
-/** Finds out what a path refers to; rejects folders. */
+/** Finds out whether a path leads to a file, a pipe or a device. Rejects folders. */
 export async function findTarget(path: string, shown: string): Promise<Target> {
   try {
     const there = await stat(path).catch(nullIfAbsent)
@@ -86,21 +86,21 @@ async function endOf(path: string): Promise<string> {
   return link === null ? path : endOf(resolve(await realpath(dirname(path)), link))
 }
 
-/** A file is replaced atomically; a pipe or device receives pieces as they arrive. */
+/** Writes pieces to the target. A file is replaced atomically. A pipe or device receives the pieces as they arrive. */
 export async function writeTarget(target: Target, pieces: Pieces): Promise<void> {
   if (target.kind === 'file') await replace(target, pieces)
   else await fill(target, openAsItIs(target), pieces)
 }
 
 async function replace(target: Target, pieces: Pieces): Promise<void> {
-  // A unique name, because two commands writing the same file must not share a draft.
+  // The draft has a unique name, because two commands that write the same file must not share a draft.
   const part = `${target.path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
-  // Ctrl-C ends the process without any other cleanup.
+  // The draft is also deleted on exit, because Ctrl-C ends the process without any other cleanup.
   process.once('exit', drop)
   try {
     drop()
-    // Create a new file only, because an existing one under this name may be a link.
+    // `wx` only creates a new file, because an existing file of this name may be a link.
     await fill(target, open(part, 'wx'), pieces)
     await rename(part, target.path).catch((cause: unknown) => {
       throw unwritable(target.shown, cause)
@@ -135,7 +135,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Report only write errors as errors of the target: the pieces may come from a server that fails.
+    // Reports only write errors as errors of the target, because the pieces may come from a server that fails.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()

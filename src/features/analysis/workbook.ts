@@ -3,18 +3,19 @@ import { writeXlsxStream } from 'hucre/xlsx'
 import { count } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 
-/** Value of a cell as the library writes it: a text is never a formula. */
+/** Value of a cell for the library, which never writes a text as a formula. */
 type SheetCell = string | number | boolean | Date | null
 
-// Excel refuses a file that contains a longer text.
+// Maximum length of a text. Excel refuses a file that contains a longer text.
 const longestText = 32_767
-// Excel counts days from 1900, and counts the first two months of that year wrongly.
+// First day that is written as a date. Excel counts days from 1900, and counts the first two months of that year
+// wrongly.
 const firstDay = Date.UTC(1900, 2, 1)
 // Type ids of the server for date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows; further rows follow on another
+ * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows, and further rows follow on another
  * sheet. Calls `warn` if texts were cut.
  */
 export async function* writeWorkbook(
@@ -72,8 +73,8 @@ function numberIn(text: string): number | null {
 }
 
 /**
- * Parses a day, or a time in UTC, because a spreadsheet has no time zones. Null for values that a spreadsheet cannot
- * show.
+ * Parses a day, or a time in UTC, because a spreadsheet has no time zones. Returns null for values that a spreadsheet
+ * cannot show.
  */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)

@@ -129,8 +129,8 @@ describe('a wrong clock', () => {
       ['2026-10-03', 'ran'],
       ['2027-10-02', 'late'],
     ])
-    expect(table.told.filter((line) => line.includes('ahead'))).toEqual([
-      "words was decided until 2027-10-02 14:00 Europe/Berlin, which is ahead of the database's clock: it starts again now",
+    expect(table.told.filter((line) => line.includes('later than'))).toEqual([
+      "words had been decided until 2027-10-02 14:00 Europe/Berlin, which is later than the database's clock; the schedule starts again from now",
     ])
   })
 
@@ -155,7 +155,7 @@ describe('a wrong clock', () => {
     await table.tickAt('2026-10-02T23:59:40Z', scheduleOf())
     await table.tickAt('2026-10-03T00:00:30Z', scheduleOf())
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
-    expect(table.told.filter((line) => line.includes('ahead'))).toEqual([])
+    expect(table.told.filter((line) => line.includes('later than'))).toEqual([])
   })
 })
 
