@@ -1,7 +1,7 @@
 -- Accounts and balances
--- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error of an answer to another query).
+-- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error if an answer named another query).
 
--- check: credits set aside are those of calls in flight
+-- check: the credits reserved by an account are those of its calls in flight
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -10,7 +10,7 @@ left join lateral (
 ) held on true
 where a.reserved <> held.bound or a.in_flight <> held.calls;
 
--- check: credits held are those of calls with an unknown outcome
+-- check: the credits held by an account are those of its calls with an unknown outcome
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -19,7 +19,7 @@ left join lateral (
 ) held on true
 where a.uncertain <> held.bound;
 
--- check: credits used by an account are those of its settled calls
+-- check: the credits used by an account are those of its settled calls
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -28,8 +28,8 @@ left join lateral (
 ) paid on true
 where a.used_total <> paid.used;
 
--- check: the credits of the day are at least those of the calls that began on it
--- Calls that started earlier and ended today count as well, so there may be more.
+-- check: the credits counted for the day cover the calls that began on that day
+-- Calls that started earlier and ended today count as well, so the counted credits may be higher.
 select count(*) as violations
 from accounts a
 where a.day_spent < (
@@ -37,12 +37,12 @@ where a.day_spent < (
     coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
   from calls c
   where c.account_id = a.id
-    -- A call that was admitted just before midnight counts for the previous day.
+    -- A call that was admitted just before midnight counts towards the previous day.
     and c.sent_at >= a.day::timestamp at time zone :zone::text + interval '5 seconds'
     and c.sent_at < (a.day + 1)::timestamp at time zone :zone::text
 );
 
--- check: the credits of the month are at least those of the calls that began in it
+-- check: the credits counted for the month cover the calls that began in that month
 select count(*) as violations
 from accounts a
 where a.month_spent < (
@@ -62,16 +62,16 @@ left join (
 ) c on c.account_id = a.id
 where (a.seq, a.seq, a.seq) is distinct from (coalesce(c.calls, 0), coalesce(c.places, 0), coalesce(c.last, 0));
 
--- check: the balance of an account is one that an answer reported
+-- check: the balance of an account was reported by an answer
 select count(*) as violations
 from accounts a
 left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
 where a.obs_seq is not null
   and a.obs_remaining is distinct from c.credits_remaining
-  -- The API reported that no credits are left, so the balance counts as 0.
+  -- If the API reported that no credits are left, the balance counts as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
--- check: the spending since the newest balance is that of the calls that ended since
+-- check: the credits spent since the newest balance are those of the calls that ended since then
 select count(*) as violations
 from accounts a
 join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
@@ -80,8 +80,9 @@ where c.outcome = 'settled'
   and c.credits_remaining = a.obs_remaining
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
--- check: no bound of a balance is higher than the reported balances
--- A call that started after a bound was opened also ended after that, so the bound includes its balance.
+-- check: no lower bound of a balance is above a reported balance
+-- A call that started after the record of a bound began also ended after that time, so the bound includes the balance
+-- of the call.
 select count(*) as violations
 from accounts a
 cross join lateral (
@@ -108,7 +109,7 @@ where a.wrong_answers < (
   where c.account_id = a.id and starts_with(s.parse_error, :other_query::text)
 );
 
--- check: the prices of each price class are those in its answers
+-- check: the prices of each price class are those reported by its answers
 select count(*) as violations
 from account_costs p
 left join (
@@ -121,14 +122,15 @@ left join (
     and c.outcome = 'settled'
   group by c.account_id, c.class
 ) told using (account_id, class)
--- If prices were forgotten on request, the bound is based only on the prices since then.
+-- If prices were forgotten on request, the bound is based only on later prices.
 where p.dearest > coalesce(told.dearest, 0)
   or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
   or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
   or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0);
 
 -- check: reservations are no lower than the last prices
--- The last thirty to sixty prices are stored without their order, so compare with the lowest possible maximum.
+-- Only the highest of the last thirty to sixty prices are stored. The highest price cannot be below the lowest of the
+-- last ten prices.
 select count(*) as violations
 from account_costs p
 where greatest(p.recent_first, p.earlier_first) < (
@@ -147,8 +149,8 @@ where greatest(p.recent_first, p.earlier_first) < (
 )
 and p.seen >= 30;
 
--- check: no call began that would have crossed the credit floor by the newest reported balance
--- Finds calls that were allowed although the newest balance had no room for them, whatever other programs spent.
+-- check: no call began that would have crossed the credit floor according to the newest reported balance
+-- Finds calls that were allowed although the newest balance was too low for them, whatever other programs spent.
 select count(*) as violations
 from (
   select

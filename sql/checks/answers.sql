@@ -1,6 +1,6 @@
 -- Rows of answers
 
--- check: only answers have result rows
+-- check: each row of results belongs to a readable answer
 select count(*) as violations
 from (
   select search_id from organic_results
@@ -11,7 +11,7 @@ from (
 ) facts
 where not exists (select from searches s where s.id = facts.search_id and s.parse_error is null);
 
--- check: each answer has as many results as it counts
+-- check: the result count of each answer is its number of results
 select count(*) as violations
 from searches s
 where s.parse_error is null

@@ -1,7 +1,7 @@
 -- Bodies, archive and removal
 
 -- check: each response has its body, unless bodies of its age were pruned or archived
--- All bodies received after the limit of each pruning must exist, including those of rejections.
+-- All bodies received after the limits of all prunings must exist, including the bodies of rejections.
 select count(*) as violations
 from calls c
 left join searches s on s.call_id = c.id
@@ -23,7 +23,7 @@ where (s.id is not null or c.http_status is not null)
     '-infinity'
   );
 
--- check: no more bodies are gone than were pruned, archived or forgotten
+-- check: no more bodies are missing than were pruned, archived or forgotten
 select count(*) as violations
 from (
   select count(*) as bodies
@@ -35,7 +35,7 @@ from (
 ) gone
 where gone.bodies > (select coalesce(sum(p.bodies), 0) from prunings p);
 
--- check: each archived answer is of a day in the archive, and each such day has as many
+-- check: each archived answer belongs to an archived day, and each archived day has its recorded number of answers
 select count(*) as violations
 from (
   select runs.run_date, count(*) as answers
@@ -50,7 +50,7 @@ full join (
 ) told using (run_date)
 where coalesce(held.answers, 0) <> coalesce(told.answers, -1);
 
--- check: no archived answer has rows or a body here as well
+-- check: no archived answer still has rows or a body in the tables
 select count(*) as violations
 from searches s
 where s.archived
@@ -72,7 +72,7 @@ where c.query_id <> uuid '00000000-0000-0000-0000-000000000000'
   or exists (select from tasks t where t.id = f.task_id)
   or exists (select from raw_answers r where r.call_id = c.id);
 
--- check: no message holds a key
+-- check: no message contains an API key
 select count(*) as violations
 from (
   select error_message as said from calls

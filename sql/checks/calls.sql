@@ -1,6 +1,6 @@
 -- Calls and their answers
 
--- check: each call that was answered has its answer, unless the tables refused it
+-- check: each answered call has its answer, unless the tables rejected that answer
 select count(*) as violations
 from calls c
 -- An answered call has a status and no error code; a call that was given up has no status.
@@ -16,7 +16,7 @@ from searches s
 left join calls c on c.id = s.call_id
 where c.id is null or c.query_id <> s.query_id or c.outcome is null or c.outcome = 'unsent';
 
--- check: each answer tells the cost and the balance of its call
+-- check: each answer has the cost and the balance of its call
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id
@@ -35,7 +35,7 @@ left join tasks t on t.id = c.task_id
 where s.task_id <> c.task_id or t.query_id <> c.query_id;
 
 -- check: each answer was received while its call was in flight
--- Hosts' clocks are accurate to five seconds; an answer may arrive after its call was given up.
+-- The check allows for clocks that are up to five seconds off. An answer may arrive after its call was given up.
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id
@@ -44,7 +44,7 @@ where s.fetched_at is distinct from coalesce(r.received_at, s.fetched_at)
   or s.fetched_at < c.sent_at - interval '5 seconds'
   or (c.unknown_at is null and s.fetched_at > c.finished_at + interval '5 seconds');
 
--- check: each answer says the origin that the account of its call buys from
+-- check: each answer has the origin of the account of its call
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id
@@ -82,7 +82,7 @@ where c.max_age_ms > 0
   and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
   and (t.answers_after is null or s.fetched_at > t.answers_after);
 
--- check: no query had two calls in flight where one answer serves both
+-- check: no query had two calls in flight when one answer would have served both
 select count(*) as violations
 from calls c
 join searches s on s.call_id = c.id

@@ -1,10 +1,11 @@
 -- Finished days
--- The sums stored for a day equal those that its answers give. Sums added up in another order may differ in the last
--- digit. A sample of days is computed day by day, but all days are computed at once, because each way is faster for its
--- number of days.
--- Parameters: :days (bigint[], rows of finished_days), :all_days (boolean: these are all the days that can be checked).
+-- The sums stored for a day must equal the sums that its answers give. Sums that are added up in another order may
+-- differ in the last digit. A sample of days is computed day by day, because this is faster for a few days. If all days
+-- are checked, they are computed at once, because this is faster for many days.
+-- Parameters: :days (bigint[], rows of finished_days), :all_days (boolean: true if :days contains all days that can be
+-- checked).
 
--- check: each finished day counts the queries of its labels
+-- check: each finished day holds the query counts that its answers give
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -70,7 +71,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.positions, 0) - coalesce(live.positions, 0)) > 1e-9 * greatest(1, abs(live.positions))
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
--- check: each answer of a finished day differs from the previous one as stored
+-- check: each finished day holds the differences that its answers give
 -- The pages and domains behind the counts are compared only when days are computed one by one.
 with drawn as materialized (
   select id, run_date
@@ -140,7 +141,7 @@ from (
   join finished_losses as sums on sums.finish_id = drawn.id
   where not :all_days::boolean
     or sums.confirmed
-    -- An archived answer cannot be computed again.
+    -- Losses cannot be computed again from archived answers.
     and sums.base_run_date not in (select archived_days.run_date from archived_days)
 ) as there
 full join (
@@ -164,7 +165,7 @@ where there.base_search_id is distinct from live.base_search_id
   or there.position is distinct from live.position
   or there.confirmed is distinct from live.confirmed;
 
--- check: each page that a finished day showed is known with its query
+-- check: each page in the answers of a finished day is in seen_pages with its query
 with drawn as materialized (
   select run_date
   from finished_days

@@ -1,13 +1,14 @@
 -- Ids from content
--- An id is the first 16 bytes of a hash of its row's values, joined by U+001F.
+-- An id is the first 16 bytes of a SHA-256 hash. The hash covers the kind of the row and the values of the row, joined
+-- by U+001F.
 
--- check: each query has the id of its key
+-- check: the id of each query is derived from its key
 -- The primary key makes ids unique, so the keys are unique as well.
 select count(*) as violations
 from queries t
 where uuid_send(t.id) <> substring(sha256(convert_to('query' || chr(31) || t.key, 'UTF8')) for 16);
 
--- check: each query has the key of what it asks
+-- check: the key of each query is derived from its parameters
 -- PostgreSQL and JavaScript escape the same characters in JSON strings in the same way.
 select count(*) as violations
 from queries
@@ -24,29 +25,29 @@ where key <> encode(
   'hex'
 );
 
--- check: each page has the id of its address
+-- check: the id of each page is derived from its address
 select count(*) as violations
 from pages t
 where uuid_send(t.id) <> substring(sha256(convert_to('page' || chr(31) || t.url, 'UTF8')) for 16);
 
--- check: each domain has the id of its host
+-- check: the id of each domain is derived from its host
 select count(*) as violations
 from domains t
 where uuid_send(t.id) <> substring(sha256(convert_to('domain' || chr(31) || t.host, 'UTF8')) for 16);
 
--- check: each entity has the id of its name and type
+-- check: the id of each entity is derived from its name and type
 select count(*) as violations
 from entities t
 where uuid_send(t.id) <> substring(
   sha256(convert_to('entity' || chr(31) || t.name || coalesce(chr(31) || t.type, ''), 'UTF8')) for 16
 );
 
--- check: each topic has the id of its label
+-- check: the id of each topic is derived from its label
 select count(*) as violations
 from clusters t
 where uuid_send(t.id) <> substring(sha256(convert_to('cluster' || chr(31) || t.label, 'UTF8')) for 16);
 
--- check: each related query has the id of its text
+-- check: the id of each related search is derived from its text
 select count(*) as violations
 from related_searches t
 where uuid_send(t.id) <> substring(sha256(convert_to('related_search' || chr(31) || t.q, 'UTF8')) for 16);

@@ -1,7 +1,7 @@
 -- Runs and tasks
 -- Parameters: :zone (time zone of the month).
 
--- check: the spending of each run is that of its calls
+-- check: the credits of each run are those of its calls
 select count(*) as violations
 from runs r
 left join (
@@ -21,7 +21,7 @@ where r.reserved <> coalesce(sums.reserved, 0)
   or r.uncertain <> coalesce(sums.uncertain, 0)
   or r.spent <> coalesce(sums.spent, 0);
 
--- check: no run spent more than its budget, apart from calls that cost more than was set aside
+-- check: no run spent more than its budget, apart from calls that cost more than was reserved
 select count(*) as violations
 from runs r
 where r.spent + r.uncertain > r.budget + (
@@ -31,7 +31,7 @@ where r.spent + r.uncertain > r.budget + (
   where t.run_id = r.id and c.outcome = 'settled'
 );
 
--- check: no list spent more than its budget in this month, apart from calls that cost more than was set aside
+-- check: no list spent more than its budget in this month, apart from calls that cost more than was reserved
 select count(*) as violations
 from (
   select l.id, l.budget, sum(r.spent + r.uncertain) as spent, array_agg(r.id) as runs
@@ -54,13 +54,13 @@ from runs r
 where r.rows <> r.accepted + r.duplicates + r.rejected
   or r.rejected <> (select count(*) from rejected_lines l where l.run_id = r.id);
 
--- check: no more lines of a run gave a query than it has tasks
+-- check: no run has more accepted lines than tasks
 select count(*) as violations
 from runs r
 where r.accepted > (select count(*) from tasks t where t.run_id = r.id)
   + (select count(*) from forgotten_tasks f where f.run_id = r.id);
 
--- check: a run is suspect if it was judged so for a reason
+-- check: a run is suspect exactly if its judgement has a reason
 select count(*) as violations
 from runs r
 left join night_health h on h.run_id = r.id
@@ -70,14 +70,14 @@ where r.suspect <> (coalesce(cardinality(h.reasons), 0) > 0);
 select count(*) as violations
 from tasks t where not exists (select from queries q where q.id = t.query_id);
 
--- check: each answered, reused or not asked task has its answer, no other has one
+-- check: each answered, reused or not asked task has an answer, and no other task has one
 select count(*) as violations
 from tasks t
 left join searches s on s.id = t.search_id
 where (t.state in ('answered', 'reused', 'not_asked')) <> (t.search_id is not null)
   or (t.search_id is not null and (s.id is null or s.query_id <> t.query_id));
 
--- check: a query that was not asked cost nothing, and an answer of its day or before stands in
+-- check: a query that was not asked cost nothing, and no answer of a later day is used for it
 select count(*) as violations
 from tasks t
 join runs r on r.id = t.run_id
@@ -100,8 +100,9 @@ join searches s on s.task_id = t.id
 where t.state in ('open', 'failed', 'unknown')
   and (t.answers_after is null or s.fetched_at > t.answers_after);
 
--- check: no task has more tries than calls
--- An answer may arrive after its call was given up: then one call counts as two tries, even if it reported no price.
+-- check: no task has more attempts than its calls allow
+-- An answer may arrive after its call was given up. Such a call counts as two attempts, even if the answer reported no
+-- price.
 select count(*) as violations
 from tasks t
 left join (
@@ -120,7 +121,7 @@ where t.attempts > coalesce(c.tries, 0)
   or t.ambiguous > coalesce(c.unread, 0)
   or t.deaths > coalesce(c.unread, 0);
 
--- check: a task that has not ended has no end, one that has ended has one
+-- check: a task has an end time exactly if it has ended
 select count(*) as violations
 from tasks where (state = 'open') <> (finished_at is null);
 
@@ -128,7 +129,7 @@ from tasks where (state = 'open') <> (finished_at is null);
 select count(*) as violations
 from tasks t join runs r on r.id = t.run_id where t.state = 'open' and r.state in ('done', 'cancelled');
 
--- check: each open task lies in a slice that is not done
+-- check: each open task belongs to a slice that is not done
 select count(*) as violations
 from tasks t
 left join slices s on s.run_id = t.run_id and s.slice = t.slice

@@ -1,18 +1,20 @@
--- Which domains gained and lost most between two days?
+-- Which domains gained or lost most between two days?
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
--- :top = 20 (how many)
+-- :days = 7 (number of days between the two days, if --since is not given)
+-- :top = 20 (number of rows)
 with known as (
   select distinct domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
 ),
--- A query that was asked for the first time is not a gain for any domain, so such queries are counted separately.
+-- If a query was asked for the first time, its answer is not a gain for any domain. Such queries are therefore counted
+-- separately.
 asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
   cross join lateral (
-    -- Looks up runs and tasks by key and stops at the first task found, because nearly every query was asked before.
+    -- Looks up runs and tasks by key and stops at the first task found. Nearly every query was asked before, so this is
+    -- fast.
     select count(*) as runs
     from (
       select
@@ -30,7 +32,7 @@ asked_since as (
   ) as earlier
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
   where result_domains.place is not null
-    -- Most queries have an earlier answer, so that their runs are not looked up.
+    -- Most queries have an earlier answer, so the runs of these queries need not be looked up.
     and answers.query_id not in (
       select query_id
       from analysis.known_on(analysis.since(:day::date, :days::integer))
@@ -44,7 +46,7 @@ select
   count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
   count(*) filter (where moves.change in ('down', 'left')) as queries_down,
   count(moves.position) as ranked,
-  -- Other answers are read only if no compared one showed the domain before.
+  -- Other answers are read only if no compared answer showed the domain before.
   bool_and(moves.previous_position is null) and moves.domain not in (select domain from known where domain is not null) as new,
   coalesce(max(asked_since.queries), 0) as newly_asked
 from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
@@ -57,10 +59,10 @@ having sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) <> 0
 order by abs(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))) desc, moves.domain
 limit :top::integer;
 
--- show takers: Who took the clicks that a domain lost between two days?
--- :domain = (a domain; empty: ours)
+-- show takers: Which domains took the clicks that a domain lost between two days?
+-- :domain = (a domain; empty: our domains)
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
+-- :days = 7 (number of days between the two days, if --since is not given)
 select
   flows.loser, flows.taker, round(sum(flows.clicks)::numeric, 3) as clicks,
   count(*) as queries, min(flows.q) as example
@@ -76,11 +78,11 @@ where flows.loser = any (asked.domains)
 group by flows.loser, flows.taker
 order by sum(flows.clicks) desc, flows.loser, flows.taker;
 
--- show new: Which domains rank in the first positions now and were in no answer before?
+-- show new: Which domains rank in the first positions now, but were in no answer on the earlier day?
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 30 (days between the two, if --since is not given)
--- :within = 10 (number of first positions)
--- :top = 20 (how many)
+-- :days = 30 (number of days between the two days, if --since is not given)
+-- :within = 10 (last position that counts as a first position)
+-- :top = 20 (number of rows)
 with known as materialized (
   select distinct result_domains.domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
@@ -104,11 +106,11 @@ group by result_domains.domain
 order by queries desc, best_position, result_domains.domain
 limit :top::integer;
 
--- show rival: For which queries does a rival rank above a domain, and for which below?
--- :rival (a domain, or a brand)
--- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full day)
--- :top = 30 (how many, the greatest differences first)
+-- show rival: For which queries does a rival rank above a domain, and for which does it rank below?
+-- :rival (a domain or a brand of the rival)
+-- :domain = (a domain; empty: our domains)
+-- :day = newest (run date; newest: the newest full day)
+-- :top = 30 (number of rows, greatest differences first)
 select
   q,
   own_position,
@@ -132,7 +134,7 @@ from (
     cross join lateral analysis.domains_in(observations.search_id) as held
     where observations.run_date = :day::date
       and held.place is not null
-      -- The domains are computed first, as an array, so that only their rows are read.
+      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and held.domain = any (array(
         select domain from own_domains
         union all
@@ -165,8 +167,8 @@ from (
 order by abs(difference) desc, q, variant
 limit :top::integer;
 
--- show gaps: For which queries is a rival in the top 10 and our domain not in the top 20?
--- :top = 30 (how many)
+-- show gaps: For which queries is a rival in the top 10 while our domain is not in the top 20?
+-- :top = 30 (number of rows)
 select q, own_domain, domain, position, weight, analysis.variant_of(query_id) as variant
 from (
   select query_id, q, own_domain, domain, position, weight
@@ -177,15 +179,15 @@ from (
 order by weight desc, q, position, domain, own_domain, variant;
 
 -- show competitors: Which domains rank for the same queries as ours?
--- :top = 20 (how many)
+-- :top = 20 (number of rows)
 select own_domain, domain, shared, own_queries, queries, round(lift::numeric, 2) as lift, everywhere
 from analysis.competitors
 order by shared desc, lift desc, domain
 limit :top::integer;
 
 -- show seen: When was each domain first and last seen, and on how many days?
--- :domain = (a domain or a part of one; empty: all)
--- :top = 50 (how many, those seen for most queries first)
+-- :domain = (a domain or a part of a domain; empty: all domains)
+-- :top = 50 (number of rows, domains seen for most queries first)
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
   max(ranked) as most_queries, max(top_10) as most_in_top_10
@@ -201,9 +203,9 @@ group by domain
 order by most_queries desc, domain
 limit :top::integer;
 
--- show traffic: Which domains get the most estimated clicks, and what would these cost in advertising?
--- :day = newest (day of the run; newest: the newest full day)
--- :top = 20 (how many)
+-- show traffic: Which domains get the most estimated clicks, and what would these clicks cost in advertising?
+-- :day = newest (run date; newest: the newest full day)
+-- :top = 20 (number of rows)
 select
   domain,
   round(sum(estimated_clicks)::numeric, 1) as estimated_clicks,

@@ -1,6 +1,6 @@
 -- Which entities do the answers of a day name most often?
--- :day = newest (day of the run; newest: the newest full day)
--- :top = 30 (how many)
+-- :day = newest (run date; newest: the newest full day)
+-- :top = 30 (number of rows)
 select name, type, queries, weight
 from analysis.entity_frequency
 where run_date = :day::date
@@ -8,7 +8,7 @@ order by queries desc, name
 limit :top::integer;
 
 -- show changes: Which entities appeared or disappeared on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select name, type, change, count(*) as queries, min(q) as example
 from analysis.entity_changes
 where run_date = :day::date
@@ -16,16 +16,16 @@ group by name, type, change
 order by queries desc, name, change;
 
 -- show pairs: Which entities appear together more often than by chance?
--- :top = 30 (how many)
+-- :top = 30 (number of rows)
 select name, other_name, together, queries, other_queries, round(npmi::numeric, 3) as npmi
 from analysis.entity_pairs
 order by npmi desc, together desc, name, other_name
 limit :top::integer;
 
--- show beside: Which entities do the answers with a domain in the top 10 name on a day?
--- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full day)
--- :top = 30 (how many)
+-- show beside: Which entities are named by the answers of a day that show a domain in the top 10?
+-- :domain = (a domain; empty: our domains)
+-- :day = newest (run date; newest: the newest full day)
+-- :top = 30 (number of rows)
 select
   entities.name, entities.type, count(*) as queries, min(ranks.position) as best_position,
   (array_agg(ranks.q order by ranks.position, ranks.q))[1] as example
@@ -37,7 +37,7 @@ from (
   cross join lateral analysis.domains_in(observations.search_id) as held
   where observations.run_date = :day::date
     and held.place >> 20 <= 10
-    -- The domains are computed first, as an array, so that only their rows are read.
+    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     and held.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then held.domain in (

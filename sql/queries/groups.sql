@@ -1,6 +1,6 @@
 -- Which queries form a group because their answers share pages?
--- :day = newest (day of the run; newest: the newest full day)
--- :shared = 4 (least number of common pages among the top 10)
+-- :day = newest (run date; newest: the newest full day)
+-- :shared = 4 (minimum number of common pages in the top 10)
 select
   groups.group_name, groups.size, groups.q, groups.weight,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -12,7 +12,7 @@ from analysis.keyword_groups_on(
 join queries on queries.id = groups.query_id
 order by size desc, group_name, group_id, weight desc nulls last, q, variant;
 
--- show twins: Which query of higher weight could replace each query, because their answers share pages?
+-- show twins: Which query of higher weight could replace each query, because the answers to both share pages?
 select
   hubs.heavier_twin, hubs.q, hubs.weight, hubs.shared,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -22,10 +22,10 @@ join queries on queries.id = hubs.query_id
 join queries as others on others.id = hubs.twin_query_id
 order by heavier_twin, twin_variant, hubs.twin_query_id, weight desc nulls last, q, variant;
 
--- show pairs: Which queries show the same pages on a day?
--- :day = newest (day of the run; newest: the newest full day)
--- :shared = 4 (least number of common pages among the top 10)
--- :top = 50 (how many)
+-- show pairs: Which pairs of queries have answers that share pages on a day?
+-- :day = newest (run date; newest: the newest full day)
+-- :shared = 4 (minimum number of common pages in the top 10)
+-- :top = 50 (number of rows)
 select
   q, other_q, shared, round(jaccard::numeric, 2) as jaccard,
   analysis.variant_of(query_id) as variant, analysis.variant_of(other_query_id) as other_variant
@@ -38,14 +38,14 @@ limit :top::integer;
 
 -- show changes: Which groups of queries split, merged, appeared or disappeared between two days?
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
--- :shared = 4 (least number of common pages among the top 10)
+-- :days = 7 (number of days between the two days, if --since is not given)
+-- :shared = 4 (minimum number of common pages in the top 10)
 select change, previous_group, group_name, queries, previous_size, size
 from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::date, :shared::integer)
 order by change = 'kept', change, queries desc, previous_group, group_name;
 
 -- show devices: How much do the answers to one text differ between devices and places?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select q, variant, other_variant, shared, round(divergence::numeric, 2) as divergence
 from analysis.serp_divergence
 where run_date = :day::date

@@ -1,7 +1,7 @@
 -- What does the result page of a query show, and what changed since an earlier day?
 -- :q (text of the query)
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
+-- :days = 7 (number of days between the two days, if --since is not given)
 with asked as materialized (
   select
     queries.id as query_id, now.search_id, now.run_date, before.search_id as previous_search_id,
@@ -57,13 +57,14 @@ order by variant, asked.query_id, now.position nulls last, before.position;
 
 -- show history: Where did a domain rank for a query, day by day?
 -- :q (text of the query)
--- :domain = (a domain; empty: ours)
+-- :domain = (a domain; empty: our domains)
 select
   rank_history.run_date, rank_history.domain, rank_history.position, rank_history.url_key as page, rank_history.depth,
   rank_history.evidence,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
+-- Reads the rows of the queries one after the other, so that a search for one text does not read the answers to all
+-- queries.
 cross join lateral (
   select *
   from analysis.rank_history
@@ -105,14 +106,15 @@ join searches on searches.id = observations.search_id
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, observations.query_id, observations.run_date;
 
--- show related: Which related searches do the answers to a query name, and since when?
+-- show related: Which related searches do the answers to a query name, and when was each first named?
 -- :q (text of the query)
 select
   edges.related, edges.related_queries is not null as ours, edges.ordinal, edges.first_seen, edges.last_seen,
   edges.observations,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
+-- Reads the rows of the queries one after the other, so that a search for one text does not read the answers to all
+-- queries.
 cross join lateral (
   select *
   from analysis.related_edges
@@ -129,7 +131,8 @@ select
   stays.lasts,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows of one query after the other, so that a search for one text does not read the answers to all queries.
+-- Reads the rows of the queries one after the other, so that a search for one text does not read the answers to all
+-- queries.
 cross join lateral (
   select *
   from analysis.top_ten_stays
@@ -140,8 +143,8 @@ where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, stays.query_id, answers desc, best_position, page;
 
 -- show find: Which queries contain a word, and when were they last answered?
--- :word (a word or a part of one)
--- :top = 50 (how many)
+-- :word (a word or a part of a word)
+-- :top = 50 (number of rows)
 select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
 from queries
 left join analysis.latest on latest.query_id = queries.id

@@ -1,12 +1,12 @@
--- What was the outcome of each list on each night, is it trusted, and where is data missing?
--- :list = (name of a list; empty: all)
--- :only = all [all|gaps|suspect|missed] (which nights are shown; gaps: those without an answer to every query)
+-- What was the outcome of each list on each night, are its answers trusted, and where is data missing?
+-- :list = (name of a list; empty: all lists)
+-- :only = all [all|gaps|suspect|missed] (nights to show; gaps: nights on which a query has no answer)
 -- :day = newest (the last day; newest: the newest full day)
--- :days = 7 (days before it to include, if --since is not given)
+-- :days = 7 (number of earlier days to include, if --since is not given)
 select
   run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
--- The first day is computed once, before the rows are read. Otherwise, all days would be read.
+-- The first day is computed once, before the rows are read. Otherwise, the rows of all days would be read.
 from (
   select analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer) as since
   offset 0
@@ -22,7 +22,7 @@ where (:list::text is null or list = :list)
 order by run_date desc, list;
 
 -- show failures: Which queries failed, and why?
--- :top = 50 (how many, newest first)
+-- :top = 50 (number of rows, newest first)
 select runs.run_date, lists.name as list, queries.q, tasks.state, tasks.error_code, tasks.error_message,
   analysis.variant_of(tasks.query_id) as variant
 from tasks
@@ -36,7 +36,7 @@ order by runs.run_date desc, queries.q, variant, lists.name
 limit :top::integer;
 
 -- show costs: What did answers cost, and how many of them had changed?
--- :list = (name of a list; empty: all)
+-- :list = (name of a list; empty: all lists)
 select
   run_date, list, calls, credits_used, answers, changed,
   round(credits_per_answer::numeric, 3) as credits_per_answer,
@@ -49,7 +49,7 @@ where tag = '*'
 order by run_date desc, list;
 
 -- show insight: What did each confirmed loss cost, by list?
--- :list = (name of a list; empty: all)
+-- :list = (name of a list; empty: all lists)
 select
   list,
   sum(credits_used) as credits_used,
@@ -63,7 +63,7 @@ where (:list::text is null or list = :list)
 group by list
 order by list;
 
--- show balance: How did the balance change each day, and what explains it?
+-- show balance: How did the balance change each day, and what explains each change?
 -- unsliced: a balance does not depend on queries
 select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
@@ -73,7 +73,7 @@ where analysis.in_span(day)
 order by day desc, account;
 
 -- show freshness: How old are the newest answers of each list?
--- :list = (name of a list; empty: all)
+-- :list = (name of a list; empty: all lists)
 select list, queries, answered, never_answered, newest, oldest, median_age
 from analysis.freshness
 where :list::text is null or list = :list

@@ -1,10 +1,10 @@
--- Which pages or folders of a domain gained and lost most between two days, and to whom?
--- :domain = (a domain; empty: ours)
--- :folders = 0 (0: pages; else how many parts of the path make a folder)
+-- Which pages or folders of a domain gained or lost most between two days, and which domains took their places?
+-- :domain = (a domain; empty: our domains)
+-- :folders = 0 (0: pages; otherwise, the number of path segments that form a folder)
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
--- :change = all [all|gained|lost] (which are shown)
--- :top = 20 (how many, the greatest changes first)
+-- :days = 7 (number of days between the two days, if --since is not given)
+-- :change = all [all|gained|lost] (kind of change to show)
+-- :top = 20 (number of rows, greatest changes first)
 with changes as materialized (
   select
     changed.*,
@@ -56,10 +56,10 @@ left join lateral (
 order by abs(summed.change) desc, page;
 
 -- show ranking: Which pages of a domain rank, for how many queries, and with what estimated value?
--- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full day)
--- :least = 1 (least number of queries of a page)
--- :top = 20 (how many, those with most clicks first)
+-- :domain = (a domain; empty: our domains)
+-- :day = newest (run date; newest: the newest full day)
+-- :least = 1 (minimum number of queries for which a page ranks)
+-- :top = 20 (number of rows, pages with most clicks first)
 select
   page, count(*) as queries, count(*) filter (where position <= 10) as top_10, min(position) as best_position,
   (array_agg(q order by clicks desc, q))[1] as best_query,
@@ -77,7 +77,7 @@ from (
     where results.run_date = :day::date
       and results.position is not null
       and results.url_key is not null
-      -- The domains are computed first, as an array, so that only their rows are read.
+      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and results.domain = any (array(select domain from own_domains union all select :domain::text))
       and case
         when :domain::text is null then results.domain in (
@@ -98,14 +98,14 @@ order by sum(clicks) desc, page
 limit :top::integer;
 
 -- show several: For which queries does an answer show several pages of one domain?
--- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full day)
+-- :domain = (a domain; empty: our domains)
+-- :day = newest (run date; newest: the newest full day)
 select
   q, domain, pages, positions, url_keys,
   analysis.variant_of(cannibalised_serps.query_id) as variant
 from analysis.cannibalised_serps
 where run_date = :day::date
-  -- The domains are computed first, as an array, so that only their rows are read.
+  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and cannibalised_serps.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
@@ -118,7 +118,7 @@ where run_date = :day::date
 order by pages desc, q, domain, variant;
 
 -- show switches: For which queries does the best page of a domain change back and forth?
--- :domain = (a domain; empty: ours)
+-- :domain = (a domain; empty: our domains)
 select
   q, domain, switches, pages, url_keys, run_date as last_switch,
   analysis.variant_of(page_switches.query_id) as variant
@@ -135,9 +135,9 @@ where page_switches.domain = any (array(select domain from own_domains union all
 order by switches desc, q, domain, variant;
 
 -- show titles: Which pages changed their titles, and where did they rank before and after?
--- :domain = (a domain; empty: ours)
--- :fell = no [no|yes] (yes: only those that ranked lower afterwards, or not at all)
--- :top = 50 (how many, newest first)
+-- :domain = (a domain; empty: our domains)
+-- :fell = no [no|yes] (yes: only pages that ranked lower afterwards or no longer ranked)
+-- :top = 50 (number of rows, newest first)
 select
   changed.run_date, changed.q, changed.url_key as page, changed.position, later.position as next_position,
   next.run_date as next_run_date, changed.previous_title, changed.title, analysis.variant_of(changed.query_id) as variant
@@ -145,7 +145,7 @@ from (
   select *
   from analysis.title_changes
   where analysis.in_span(title_changes.run_date)
-    -- The domains are computed first, as an array, so that only their rows are read.
+    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     and title_changes.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then exists (
@@ -176,7 +176,7 @@ order by changed.run_date desc, changed.q, changed.position, page, variant
 limit :top::integer;
 
 -- show wrong: For which queries does a page other than the target page rank?
--- :day = newest (day of the run; newest: the newest full day)
+-- :day = newest (run date; newest: the newest full day)
 select
   q, domain, position, url_key as page, target_key as wanted, target_position as wanted_position,
   analysis.variant_of(wrong_pages.query_id) as variant
@@ -185,7 +185,7 @@ where run_date = :day::date
 order by position, q, domain, variant;
 
 -- show seen: When was a page first and last seen, and for which queries?
--- :page (its address)
+-- :page (address of the page)
 with named as materialized (
   select analysis.page_name(analysis.url_key(:page)) as name
 )

@@ -1,10 +1,10 @@
 -- Where do domains rank for each query on a day, compared with an earlier day?
--- :domain = (a domain; empty: ours; any: every domain)
+-- :domain = (a domain; empty: our domains; any: every domain)
 -- :day = newest (the later day; newest: the newest full day)
--- :days = 7 (days between the two, if --since is not given)
--- :change = changed [changed|all|same|up|down|entered|left] (which changes are shown)
--- :crossed = (a position, such as 10: only moves across it)
--- :top = 50 (how many rows, most clicks won or lost first)
+-- :days = 7 (number of days between the two days, if --since is not given)
+-- :change = changed [changed|all|same|up|down|entered|left] (kind of change to show)
+-- :crossed = (a position, such as 10; only moves across this position are shown)
+-- :top = 50 (number of rows, most clicks won or lost first)
 select
   moves.q, moves.domain, moves.previous_position, moves.position, moves.change, moves.places,
   round(moves.clicks::numeric, 3) as click_change, moves.url_key as page, moves.previous_url_key as previous_page,
@@ -15,7 +15,7 @@ from (
     moved.*,
     coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)) as clicks
   from (
-    -- Null stands for every domain.
+    -- A null value stands for every domain.
     select case
       when :domain::text is null then array(select domain from analysis.ours_on(:day::date))
       when :domain <> 'any' then array[:domain::text]
@@ -49,14 +49,14 @@ left join lateral (
 order by abs(moves.clicks) desc, moves.places desc, moves.q, variant, moves.domain;
 
 -- show losses: Which positions in the top ten were lost in two consecutive answers?
--- :domain = (a domain; empty: ours)
--- :top = 50 (how many, newest first)
+-- :domain = (a domain; empty: our domains)
+-- :top = 50 (number of rows, newest first)
 select
   run_date, q, domain, base_position, position, url_key as page, base_run_date,
   analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
 where analysis.in_span(run_date)
-  -- The domains are computed first, as an array, so that only their rows are read.
+  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and confirmed_losses.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
@@ -70,9 +70,9 @@ order by run_date desc, base_position, q, domain, variant
 limit :top::integer;
 
 -- show chance: Which moves of a domain on a day are larger than usual for their queries?
--- :domain = (a domain; empty: ours)
--- :day = newest (day of the run; newest: the newest full day)
--- :top = 20 (how many, the least likely first)
+-- :domain = (a domain; empty: our domains)
+-- :day = newest (run date; newest: the newest full day)
+-- :top = 20 (number of rows, least likely moves first)
 select
   q, domain, previous_position, position, change, places,
   as_great as earlier_as_great, earlier_moves, round(chance::numeric, 3) as chance, verdict,
@@ -91,8 +91,8 @@ order by verdict = 'unknown', chance, places desc, q, variant, domain
 limit :top::integer;
 
 -- show reach: For which queries would a domain gain most by reaching position 3?
--- :domain = (a domain; empty: ours)
--- :top = 20 (how many)
+-- :domain = (a domain; empty: our domains)
+-- :top = 20 (number of rows)
 select
   q, domain, position, weight, round(gain::numeric, 2) as click_gain,
   analysis.variant_of(striking_distance.query_id) as variant

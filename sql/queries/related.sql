@@ -1,20 +1,20 @@
--- Which related searches are not queries yet, by number of queries that name them?
--- :top = 30 (how many)
+-- Which related searches are not queries yet, and for how many queries is each suggested?
+-- :top = 30 (number of rows)
 select q, sources, weight, example
 from analysis.untracked_related
 order by sources desc, weight desc, q
 limit :top::integer;
 
--- show most: Which related searches do most of our queries lead to?
--- :top = 30 (how many)
+-- show most: Which related searches are suggested for the greatest number of our queries?
+-- :top = 30 (number of rows)
 select q, in_degree, out_degree, reciprocal, component, component_size
 from analysis.related_nodes
 order by in_degree desc, q
 limit :top::integer;
 
--- show taken: Which related searches were added, in which round, and which query's answer named them?
--- :list = (name of the expanded list or of the new one; empty: all)
--- :top = 30 (how many)
+-- show taken: Which related searches were added to a list, in which round, and for which query was each suggested?
+-- :list = (name of the expanded list or of the new list; empty: all lists)
+-- :top = 30 (number of rows)
 select
   lists.name as list, expansions.round, queries.q,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -32,7 +32,7 @@ limit :top::integer;
 
 -- show rounds: What did each round of an expansion cost, and which new pages and domains did it find?
 -- unsliced: each round is counted as a whole
--- :list = (name of the expanded list or of the new one; empty: all)
+-- :list = (name of the expanded list or of the new list; empty: all lists)
 select
   list, round, queries, answers, credits_used, new_pages, new_domains,
   round(new_pages_per_answer::numeric, 2) as new_pages_per_answer,

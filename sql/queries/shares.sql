@@ -1,10 +1,10 @@
 -- What share of the clicks do domains have, by label or dimension, on a day or over time?
--- :domain = any (a domain; any: every domain; empty: ours)
--- :by = all [all|label|device|country|language|place|list] (a row for each of these)
--- :across = all [all|label|device|country|language|place|list] (and, for each of these rows, one for each of these)
--- :over = once [once|day|week|month] (once: the one day; else all days, or those from --since to --until)
--- :day = newest (the day of --over once; newest: the newest full day)
--- :top = 20 (how many domains of each row, those with the greatest shares)
+-- :domain = any (a domain; any: every domain; empty: our domains)
+-- :by = all [all|label|device|country|language|place|list] (dimension to split by: one row for each of its values)
+-- :across = all [all|label|device|country|language|place|list] (second dimension: splits each row by its values)
+-- :over = once [once|day|week|month] (once: only --day; otherwise, all days, or the days from --since to --until)
+-- :day = newest (the day to show with --over once; newest: the newest full day)
+-- :top = 20 (number of domains for each value or period, greatest shares first)
 with sets as materialized (
   select run_date, set_id, labels, queries, weight
   from analysis.label_sets
@@ -40,7 +40,7 @@ held as (
     join analysis.set_shares as shares on shares.run_date = cells.run_date and shares.set_id = cells.set_id
     where (:over <> 'once' or shares.run_date = :day::date)
       and analysis.in_span(shares.run_date)
-      -- The domains are computed first, as an array, so that only their rows are read.
+      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and case when :domain::text = 'any' then true
         else shares.domain = any (array(select domain from own_domains union all select :domain::text))
       end
@@ -90,9 +90,9 @@ where nth <= :top::integer
 order by run_date, one, other, clicks / nullif(weight, 0) desc nulls last, domain;
 
 -- show brands: What share of the clicks do our brands and those of rivals have, on a day or over time?
--- :brand = (a brand; empty: all)
--- :over = once [once|day] (once: the one day; else all days, or those from --since to --until)
--- :day = newest (the day of --over once; newest: the newest full day)
+-- :brand = (a brand; empty: all brands)
+-- :over = once [once|day] (once: only --day; otherwise, all days, or the days from --since to --until)
+-- :day = newest (the day to show with --over once; newest: the newest full day)
 select
   run_date, brand, ours,
   round(share_of_voice::numeric, 4) as share_of_voice,
@@ -105,8 +105,8 @@ where tag = '*'
   and (:brand::text is null or lower(brand) = lower(:brand))
 order by run_date, share_of_voice desc nulls last, brand, ours;
 
--- show topics: Who has the greatest share of voice within each topic, on a day?
--- :day = newest (day of the run; newest: the newest full day)
+-- show topics: Which domains have the greatest share of voice within each topic on a day?
+-- :day = newest (run date; newest: the newest full day)
 select topic, domain, round(share_of_voice::numeric, 4) as share_of_voice, ranked, queries
 from (
   select *, row_number() over (partition by topic order by share_of_voice desc nulls last, domain) as nth
@@ -117,7 +117,7 @@ where nth <= 3
 order by topic, nth;
 
 -- show bounds: What are the lowest and highest possible shares of voice of a domain, given the unanswered queries?
--- :domain = (a domain; empty: ours)
+-- :domain = (a domain; empty: our domains)
 select
   run_date,
   domain,
@@ -129,7 +129,7 @@ select
 from analysis.share_bounds
 where tag = '*'
   and analysis.in_span(run_date)
-  -- The domains are computed first, as an array, so that only their rows are read.
+  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and share_bounds.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (

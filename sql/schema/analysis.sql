@@ -1,12 +1,12 @@
 -- Data for analysts in addition to the answers: own and competing domains, click curves, notes, and sums of finished
--- days. The sums of a day are deleted as soon as their source data changes. Until the sums are stored again, the
--- views compute them.
+-- days. The sums of a day are deleted as soon as their source data changes. Until the sums are stored again, the views
+-- compute them from the answers.
 
 create schema if not exists analysis;
-comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change; new columns are added at the end.';
+comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns of a view are added at its end.';
 
 create schema notes;
-comment on schema notes is 'Notes written by analysts. Logins of analysts can change only this schema and scratch.';
+comment on schema notes is 'Notes written by analysts. The logins of analysts can change only this schema and the schema scratch.';
 
 create schema scratch;
 comment on schema scratch is 'Tables that analysts create for their own use. Querymill itself never reads them.';
@@ -27,13 +27,13 @@ create table own_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates is ours for its whole history.';
+comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates counts as ours on every day.';
 comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and every host below it. A path covers the pages in that folder.';
 comment on column own_domains.label is 'Label of the domain: our own name for it.';
-comment on column own_domains.since is 'First day on which the domain is ours under this label; null if it always was.';
-comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if it still is.';
+comment on column own_domains.since is 'First day on which the domain is ours under this label; null if the period has no first day.';
+comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if the period has no last day.';
 comment on column own_domains.added_at is 'Time at which the entry was added.';
-comment on column own_domains.brand is 'Brand of the domain; null if the label is the brand.';
+comment on column own_domains.brand is 'Brand of the domain; null if the label also names the brand.';
 
 create table rival_domains (
   domain text collate "C" not null check (
@@ -50,13 +50,13 @@ create table rival_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table rival_domains is 'Domains of rivals, as set with npm run domains, for comparison by brand.';
+comment on table rival_domains is 'Domains of rivals, as set with npm run domains. Analyses by brand compare our domains with these.';
 comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
 comment on column rival_domains.label is 'Label of the domain: our own name for it.';
-comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if it always did.';
-comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if it still does.';
+comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if the period has no first day.';
+comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if the period has no last day.';
 comment on column rival_domains.added_at is 'Time at which the entry was added.';
-comment on column rival_domains.brand is 'Brand of the domain; null if the label is the brand.';
+comment on column rival_domains.brand is 'Brand of the domain; null if the label also names the brand.';
 
 create table own_domain_changes (
   id bigint generated always as identity primary key,
@@ -70,17 +70,17 @@ create table own_domain_changes (
   brand text,
   rival boolean not null default false
 );
-comment on table own_domain_changes is 'Entries that commands removed from own_domains and rival_domains or added to them, in order. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
+comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in order of time. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
 comment on column own_domain_changes.changed_at is 'Time of the change; the same for all entries that one command changed.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
 comment on column own_domain_changes.change is 'Kind of change: removed or added.';
 comment on column own_domain_changes.domain is 'Domain of the entry.';
 comment on column own_domain_changes.label is 'Label of the entry.';
-comment on column own_domain_changes.since is 'First day on which the entry applies; null if it always did.';
-comment on column own_domain_changes.until is 'Last day on which the entry applies; null if it still does.';
-comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names none.';
-comment on column own_domain_changes.rival is 'True for a domain of a rival.';
+comment on column own_domain_changes.since is 'First day on which the entry applies; null if the period has no first day.';
+comment on column own_domain_changes.until is 'Last day on which the entry applies; null if the period has no last day.';
+comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names no brand.';
+comment on column own_domain_changes.rival is 'True if the entry belongs to rival_domains, false if it belongs to own_domains.';
 
 create table ctr_curve (
   curve text not null,
@@ -88,8 +88,8 @@ create table ctr_curve (
   ctr double precision not null check (ctr between 0 and 1),
   primary key (curve, position)
 );
-comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. Add your own curve and name it in the setting querymill.ctr_curve.';
-comment on column ctr_curve.curve is 'Name of the curve; "default" is used unless the setting querymill.ctr_curve names another.';
+comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. To use another curve, add its rows and set querymill.ctr_curve to its name.';
+comment on column ctr_curve.curve is 'Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.';
 comment on column ctr_curve.position is 'Position in the answer.';
 comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.';
 insert into ctr_curve
@@ -107,9 +107,9 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows them.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows these notes.';
 comment on column notes.annotations.id is 'Identifier of the note.';
-comment on column notes.annotations.date is 'Day of the event.';
+comment on column notes.annotations.date is 'Day of the event that the note describes.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
 comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
 comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change the notes of other logins.';
@@ -129,12 +129,12 @@ create table finished_days (
   strays boolean not null default false
 );
 comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
-comment on column finished_days.id is 'Identifier of the stored sums. It keeps them apart from rows of an earlier computation.';
+comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
-comment on column finished_days.basis is 'Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and entries for folders or for several hosts.';
+comment on column finished_days.basis is 'Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
 comment on column finished_days.made_at is 'Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.';
-comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, finished_costs is not read.';
+comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.';
 
 create table finished_labels (
   finish_id bigint not null,
@@ -146,7 +146,7 @@ create table finished_labels (
   planned_weight double precision not null,
   primary key (finish_id, set_id)
 );
-comment on table finished_labels is 'Numbers of queries asked and answered on a finished day, for each set of labels. Queries with the same labels form one set, so the sums of any selection by labels can be added up from these rows.';
+comment on table finished_labels is 'Number of queries that were to be asked and that were answered on a finished day, for each set of labels. Queries with the same labels form one set, so these rows can be summed for any selection of labels.';
 comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_labels.set_id is 'Number of the set of labels, as returned by analysis.set_id.';
 comment on column finished_labels.labels is 'Labels of the queries of the set, including those for device, country, language, place and list.';
@@ -175,8 +175,8 @@ comment on column finished_shares.ranked is 'Number of queries for which the dom
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
-comment on column finished_shares.positions is 'Sum of the best positions of the domain.';
-comment on column finished_shares.clicks is 'Sum over the ranked queries of weight times share of clicks at the best position of the domain. Null if the click curve ends before all these positions.';
+comment on column finished_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column finished_shares.clicks is 'Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (
   finish_id bigint not null,
@@ -184,7 +184,7 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are selected with these rows instead of with the lists and their history.';
+comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are selected from these rows, so that the lists and their history need not be read.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query of the finished day.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
@@ -226,11 +226,11 @@ comment on column finished_steps.entered is 'Number of pages that entered the to
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as came.';
-comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are none.';
-comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are none.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form described for came.';
+comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.';
+comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are no such domains.';
 comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.';
-comment on column finished_steps.moves is 'Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
+comment on column finished_steps.moves is 'Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
   search_id bigint primary key,
@@ -241,7 +241,7 @@ create table finished_answers (
 );
 comment on table finished_answers is 'Best place of each domain in each answer of a finished day. SQL queries about domains read these rows instead of all results.';
 comment on column finished_answers.search_id is 'Answer of the finished day, or older answer that the day reuses.';
-comment on column finished_answers.finish_id is 'Finished day (finished_days.id) that stored the row last. Rows whose finished day no longer exists are deleted.';
+comment on column finished_answers.finish_id is 'Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.';
 comment on column finished_answers.domains is 'Domains in the answer, each listed once.';
 comment on column finished_answers.places is 'Best place of each domain in the domains column, as in result_domains; null for a domain without a place.';
 comment on column finished_answers.pages is 'Pages at positions 1 to 10, each listed once, as a number derived from its address.';
@@ -279,15 +279,15 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Losses of places in the top 10, by domain, up to a finished day: losses that the day confirmed, and losses that are not yet confirmed.';
+comment on table finished_losses is 'Losses of places in the top 10, by domain, as of a finished day. The table holds the losses that the answers of the day confirmed, and the losses that are not confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
-comment on column finished_losses.base_search_id is 'Last answer with the domain in the top 10.';
-comment on column finished_losses.base_run_date is 'Run date of the last answer with the domain in the top 10.';
+comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
+comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
-comment on column finished_losses.position is 'Best position in the answer of the finished day; null if the domain is not in it.';
-comment on column finished_losses.confirmed is 'True if the loss was confirmed on this day. A confirmed loss is not stored again for later days.';
+comment on column finished_losses.position is 'Best position of the domain in the answer of the finished day; null if that answer does not show the domain.';
+comment on column finished_losses.confirmed is 'True if the answer of this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
   finish_id bigint not null,
@@ -311,7 +311,7 @@ comment on column finished_costs.tags is 'Labels that the list gives to the quer
 comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
-comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no answers.';
+comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
 comment on column finished_costs.unknown_calls is 'Number of calls of unknown outcome.';
 comment on column finished_costs.credits_unknown is 'Credits reserved for calls of unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
@@ -334,19 +334,19 @@ create table finished_keywords (
   api text,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. Tables of keywords are sorted and filtered with these rows. Rows are stored for the newest hundred days only.';
+comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer to the query. Keyword tables are sorted and filtered by these rows. Rows are stored for the newest hundred days only.';
 comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_keywords.query_id is 'Query of the keyword.';
-comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the month before the finished day has no answer.';
+comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.';
 comment on column finished_keywords.search_id is 'Last known answer to the query.';
 comment on column finished_keywords.depth is 'Depth of the last known answer: its greatest position.';
 comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if no list sets a weight.';
 comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
-comment on column finished_keywords.features is 'Kinds of SERP features in the answer.';
+comment on column finished_keywords.features is 'Kinds of SERP features in the last known answer.';
 comment on column finished_keywords.domain is 'Our domain with the best position; null if none of our domains is in the answer.';
 comment on column finished_keywords.position is 'Best position of our domains.';
 comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
-comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
+comment on column finished_keywords.rivals is 'Domains of rivals in the last known answer.';
 comment on column finished_keywords.fetched_at is 'Time at which the answer was received.';
 comment on column finished_keywords.origin is 'Origin of the answer.';
 comment on column finished_keywords.api is 'API that returned the answer.';
@@ -359,28 +359,28 @@ create table finished_keyword_days (
 comment on table finished_keyword_days is 'Finished days for which finished_keywords has every keyword.';
 comment on column finished_keyword_days.finish_id is 'Finished day (finished_days.id).';
 comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.';
-comment on column finished_keyword_days.basis is 'Digest of the entries for our domains and for rivals that the stored keywords are based on, as returned by analysis.keyword_basis().';
+comment on column finished_keyword_days.basis is 'Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().';
 
--- Pages that the answers to each query have shown. SQL queries about one page start from this table. It has only one
--- row per page and query, whereas an index on the pages of results would grow with each result of each answer.
+-- Pages that the answers to each query have shown. SQL queries about one page start from this table. The table has only
+-- one row per page and query. An index on the pages of all results would instead grow with each result of each answer.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. The table may contain pages that a later reparse removed. Positions and days of a page are read from the answers to its queries.';
+comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. The positions of a page, and the days on which it was shown, are read from the answers to these queries.';
 comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- Later days are deleted as well, because their changes are measured from this day's answers.
+  -- Later days are deleted as well, because their changes are measured against the answers of this day.
   delete from finished_days where run_date >= since
 $$;
 
 -- The day of an open run has no stored sums, so storing answers of the run deletes nothing. Storing late answers
 -- deletes the sums of their day and of all later days.
 -- A worker's connection keeps the plan of this function for hours. A plan made for a few tasks would scan the whole
--- table even after it has grown to millions of tasks, so these settings force look-ups by key.
+-- table even after the table has grown to millions of tasks. These settings force look-ups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -464,7 +464,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- A change to a task affects the sums of a day only if the task uses an older answer and this answer changes.
+-- A change to a task affects the sums of a day only if the task gains, loses or replaces an older answer that it uses.
 create trigger task_reused after update on tasks
   for each row
   when (
@@ -491,7 +491,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, so renaming a list changes them for all days, including archived days.
+-- Labels contain the name of the list, so renaming a list changes the labels of all days, including archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

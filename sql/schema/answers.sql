@@ -1,7 +1,7 @@
 -- Answers: their bodies as received, and their content as rows.
 -- No foreign key is enforced here, because enforcing keys would double the cost of storing an answer. Ids of dictionary
--- rows are derived from their content, so references are valid by construction. declared_keys.sql declares the keys for
--- readers and diagram tools.
+-- rows are derived from their content, so references are valid by construction. declared_keys.sql declares the foreign
+-- keys for readers and diagram tools.
 
 create table raw_answers (
   call_id bigint primary key,
@@ -24,7 +24,7 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of bodies by age. A missing body that was received after the limits of all prunings was not removed by pruning.';
+comment on table prunings is 'Removals of bodies by age. If a missing body was received after the limits of all prunings, pruning did not remove it.';
 comment on column prunings.id is 'Identifier of the pruning.';
 comment on column prunings.received_before is 'Limit of the pruning: only bodies received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
@@ -56,7 +56,7 @@ create index searches_of_task on searches (task_id);
 -- Finds undocumented fields. The index is empty while the API sends none.
 create index searches_extra_idx on searches (id) where extra is not null;
 comment on table searches is 'Answers received. A query can have several answers.';
-comment on column searches.id is 'Identifier of the answer; equals that of its call.';
+comment on column searches.id is 'Identifier of the answer, which is also the identifier of its call.';
 comment on column searches.call_id is 'Call that was answered.';
 comment on column searches.task_id is 'Task for which the answer was bought.';
 comment on column searches.query_id is 'Query that was sent.';
@@ -67,20 +67,20 @@ comment on column searches.credits_used is 'Cost of the call in credits, as repo
 comment on column searches.result_count is 'Number of organic results in the answer.';
 comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
-comment on column searches.api is 'Host of the API that answered, with its path if it has one; bundled for the bundled service.';
+comment on column searches.api is 'Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
 comment on column searches.extra is 'Fields that the specification of the API does not define, under their original names.';
-comment on column searches.as_given is 'Fields that the specification defines, as received, if the columns cannot hold their exact values.';
+comment on column searches.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
 comment on column searches.archived is 'True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
 
 create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- The column is stored, so that no view has to repeat the rule. It is compared byte by byte, which sorts several
-  -- times faster than the collation of a language.
+  -- The column is stored, so that no view has to repeat the rule. Its collation compares byte by byte, which sorts
+  -- several times faster than the collation of a language.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -103,7 +103,7 @@ comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
-comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.';
+comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.';
 
 create table organic_results (
   search_id bigint not null,
@@ -128,7 +128,7 @@ comment on column organic_results.ordinal is 'Index of the result in the answer,
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
 comment on column organic_results.extra is 'Fields that the specification of the API does not define, under their original names.';
-comment on column organic_results.as_given is 'Fields that the specification defines, as received, if the columns cannot hold their exact values.';
+comment on column organic_results.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
 
 create table search_features (
   search_id bigint not null,
@@ -146,7 +146,7 @@ comment on column search_features.ordinal is 'Index of the item among all featur
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';
 comment on column search_features.page_id is 'Page that the item links to; null if the item names no page.';
 comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither.';
-comment on column search_features.text is 'Text of the item: its title, question, text or name, whichever is found first; null if the item has none of these.';
+comment on column search_features.text is 'Text of the item: the first of its fields title, question, text and name that has a value; null if none has.';
 comment on column search_features.extra is 'Other fields of the item, under their original names; null if there are none.';
 
 create table entities (

@@ -1,5 +1,5 @@
--- Days whose answers were moved to Parquet files. Searches, calls and credits stay in the tables; the content of the
--- answers is removed.
+-- Days whose answers were moved to Parquet files. The tables keep the searches, the calls and the credits, but not the
+-- content of the answers.
 
 create table archived_days (
   run_date date not null,
@@ -18,18 +18,18 @@ comment on column archived_days.part is 'Number of the part, from 1. A later par
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
 comment on column archived_days.manifest_sha256 is 'SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of answers of the day that were moved with this part.';
-comment on column archived_days.moved_rows is 'Number of rows that were removed from the tables.';
+comment on column archived_days.moved_rows is 'Number of rows that were moved from the tables to this part.';
 comment on column archived_days.bytes is 'Size of the files of the part in bytes.';
 comment on column archived_days.archived_at is 'Time at which the part was written.';
 
 create table loaded_days (
   run_date date primary key
 );
-comment on table loaded_days is 'Always empty. A command that reads the archive adds a temporary child table with the archived days that it has read.';
+comment on table loaded_days is 'This table is always empty. A command that reads the archive adds a temporary child table with the archived days that it has read.';
 comment on column loaded_days.run_date is 'Run date that was read from the archive.';
 
 create table loaded_answers (
   search_id bigint primary key
 );
-comment on table loaded_answers is 'Always empty. A command that reads the archive adds a temporary child table with the archived answers that it has read.';
+comment on table loaded_answers is 'This table is always empty. A command that reads the archive adds a temporary child table with the archived answers that it has read.';
 comment on column loaded_answers.search_id is 'Answer that was read from the archive.';

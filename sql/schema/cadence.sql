@@ -1,5 +1,5 @@
--- Intervals at which the queries of lists with an adaptive schedule are bought, and random draws that estimate the
--- changes missed in skipped queries.
+-- Intervals at which the queries of lists with an adaptive schedule are bought, and the queries drawn at random to
+-- estimate the changes that are missed by skipping queries.
 
 create table cadences (
   list_id bigint not null,
@@ -11,13 +11,13 @@ create table cadences (
   why text not null,
   primary key (list_id, query_id)
 );
-comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: its interval, and the date on which it is asked next.';
+comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: the interval of the query, and the date on which the query is asked next.';
 comment on column cadences.list_id is 'List that contains the query.';
 comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query is to be asked next.';
-comment on column cadences.by_chance is 'True if that night asks the query although it is not due. Such queries are drawn at random to measure the changes that are missed in skipped queries.';
+comment on column cadences.by_chance is 'True if the night of decided_on asks the query although the query is not due. Such queries are drawn at random to estimate the changes that are missed by skipping queries.';
 comment on column cadences.why is 'Reason for the interval in one sentence.';
 
 create table cadence_nights (
@@ -62,7 +62,7 @@ create table first_tens (
 );
 comment on table first_tens is 'Top tens of the answers that were read to decide how often a query is asked. A top ten that is not stored here is computed from the results.';
 comment on column first_tens.search_id is 'Answer with this top ten.';
-comment on column first_tens.sight is 'Encoded top ten. Two bytes hold the depth (10 at most), and two the number of pages. Then each page has four bytes, the first of the MD5 of its url_key.';
+comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.';
 
 -- None of these triggers fires when answers are stored.
 create function forget_first_tens() returns trigger language plpgsql as $$

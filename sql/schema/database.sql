@@ -14,7 +14,7 @@ create table view_files (
   checksum text not null,
   applied_at timestamptz not null default now()
 );
-comment on table view_files is 'Definitions of views and functions that are applied to this database.';
+comment on table view_files is 'Views and functions whose definitions have been applied to this database.';
 comment on column view_files.name is 'Name of the file under sql/views, without its extension.';
 comment on column view_files.checksum is 'SHA-256 of the file together with the shared column comments, in hexadecimal.';
 comment on column view_files.applied_at is 'Time at which the definition was applied.';

@@ -1,4 +1,5 @@
--- Foreign keys that are declared for readers and diagram tools but not enforced, which requires PostgreSQL 18.
+-- Foreign keys that are declared for readers and diagram tools but not enforced. Such declarations require PostgreSQL
+-- 18.
 do $$
 declare
   declared text;

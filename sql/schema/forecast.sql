@@ -24,7 +24,7 @@ comment on column forecasts.observed_at is 'Time at which an answer reported the
 comment on column forecasts.floor is 'Credit floor.';
 comment on column forecasts.missing is 'Unknown input that prevents the computation of steps: balance or prices. Null if both are known.';
 comment on column forecasts.day_credits is 'Number of credits expected to be used in the 24 hours after the forecast; null if unknown.';
-comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if not within the period.';
+comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if the floor is not reached within the period.';
 
 create table forecast_steps (
   account_id bigint not null references forecasts on delete cascade,
@@ -57,6 +57,6 @@ comment on column forecast_steps.bought is 'Number of queries that the budgets a
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
 comment on column forecast_steps.after is 'Credits left after the step.';
-comment on column forecast_steps.cut is 'Limit that prevents the purchase of the other queries: budget (of the step itself), list, day, month or floor; null if there is none.';
+comment on column forecast_steps.cut is 'Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit does.';
 comment on column forecast_steps.sure is 'True if the step stays within all limits even at the highest recent price.';
 comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if the floor does not stop it.';

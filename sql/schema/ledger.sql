@@ -50,10 +50,10 @@ comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the ho
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
 comment on column accounts.seq is 'Number of calls started so far, which is also the start number of the newest call.';
 comment on column accounts.used_total is 'Total credits used by all settled calls.';
-comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance. If several calls reported a balance, the call that started last counts.';
-comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance.';
+comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the call that started last counts.';
+comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance in obs_remaining.';
 comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
-comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining may not include these credits.';
+comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
@@ -67,25 +67,25 @@ comment on column accounts.slowdowns is 'Number of consecutive requests by the A
 comment on column accounts.day is 'Day to which day_spent refers, in the time zone of the settings.';
 comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Number of calls that had started when the record in told_least began. It is lower than the start number of the call that reported obs_remaining.';
-comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if none was reported.';
+comment on column accounts.told_seq is 'Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.';
+comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance, since the record began (told_seq).';
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
-comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if none was reported.';
+comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.';
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
-comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced it.';
+comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by others, and calls that were billed too low or not at all.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
-comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first of these, an answer repeated for an Idempotency-Key is no longer trusted.';
+comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
 
 create table account_costs (
   account_id bigint not null references accounts,
@@ -102,18 +102,18 @@ create table account_costs (
   earlier_count integer not null default 0,
   primary key (account_id, class)
 );
-comment on table account_costs is 'Prices of past calls by price class. They give an upper bound for the price of the next calls.';
+comment on table account_costs is 'Prices of past calls by price class. These prices give an upper bound for the price of the next calls.';
 comment on column account_costs.account_id is 'Account that paid for the calls.';
 comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
 comment on column account_costs.cheapest is 'Lowest price so far; null before the first price is known.';
-comment on column account_costs.seen is 'Number of known prices. Once there are thirty, the highest recent price is trusted as an upper bound.';
+comment on column account_costs.seen is 'Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.';
 comment on column account_costs.trying is 'True while the first call of a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
-comment on column account_costs.recent_count is 'Number of recent prices. Once there are thirty, they become the earlier prices.';
-comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent ones.';
-comment on column account_costs.earlier_second is 'Second highest of the prices before the recent ones; equal to the highest if the highest price occurred twice.';
+comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, they become the earlier prices.';
+comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent prices.';
+comment on column account_costs.earlier_second is 'Second highest of the prices before the recent prices; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
 create table workers (
@@ -129,7 +129,7 @@ create table workers (
   stopped_at timestamptz
 );
 create index workers_live on workers (account_id, lease_until) where stopped_at is null;
-comment on table workers is 'Processes that buy answers. Each has a lease, measured by the clock of the database.';
+comment on table workers is 'Processes that buy answers. Each worker has a lease, which is measured by the clock of the database.';
 comment on column workers.id is 'Identifier of the worker.';
 comment on column workers.account_id is 'Account whose credits the worker uses.';
 comment on column workers.host is 'Host on which the worker runs.';
@@ -182,19 +182,19 @@ comment on column calls.sent_at is 'Time at which the call was reserved, just be
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.';
-comment on column calls.start_seq is 'Start number of the call: its rank by start among all calls of the account.';
+comment on column calls.start_seq is 'Start number of the call: its place in the order in which the calls of the account started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
 comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
 comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
-comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.';
+comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while the call is in flight.';
 comment on column calls.probe is 'True if the call was admitted alone to learn the balance.';
 comment on column calls.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.';
-comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this was recorded.';
+comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease of the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
@@ -217,7 +217,7 @@ comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of
 comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
 comment on column stops.detail is 'Description of the cause in one sentence.';
-comment on column stops.cleared_at is 'Time at which the stop was lifted; null while it is in force.';
+comment on column stops.cleared_at is 'Time at which the stop was lifted; null while the stop is in force.';
 comment on column stops.cleared_by is 'Event that lifted the stop: observation, resume, renewal, key, day or time.';
 
 create function ledger_changed() returns boolean
@@ -226,7 +226,7 @@ begin
   raise exception 'the books changed meanwhile' using errcode = 'QM001';
 end
 $$;
-comment on function ledger_changed() is 'Raises error QM001 if a ledger statement was decided on outdated data. The decision is then made again with current data.';
+comment on function ledger_changed() is 'Raises error QM001. A ledger statement calls this function if it finds that its decision was based on outdated data. The decision is then made again with current data.';
 
 -- A balance is valid only on the timeline of the server that stored it. After a failover, the new server may lack the
 -- latest calls, so its balance is too high until a new call reports the balance.
@@ -248,4 +248,4 @@ exception
     return null;
 end
 $$;
-comment on function server_history() is 'Returns a name for the history of this database. The name changes after a failover to a standby, a recovery to a point in time, or a restore from a dump. Null if the server does not report its timeline.';
+comment on function server_history() is 'Returns a name for the history of this database. The name changes after a failover to a standby, a recovery to a point in time, or a restore from a dump. Returns null if the server does not report its timeline.';

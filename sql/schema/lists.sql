@@ -14,14 +14,14 @@ comment on column lists.id is 'Identifier of the list.';
 comment on column lists.name is 'Name of the list: the file name without its extension, unless another name was given.';
 comment on column lists.source is 'Path of the file that was last read.';
 comment on column lists.created_at is 'Time at which the list was first read.';
-comment on column lists.reading is 'Options that a person chose for reading the list (encoding, delimiter, columns). The next reading without options uses them again.';
+comment on column lists.reading is 'Options that a person chose for reading the list (encoding, delimiter, columns). If the list is read again without options, these options still apply.';
 comment on column lists.budget is 'Maximum credits that all runs of the list with a run date in one calendar month may use together; null for no limit.';
 comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.';
 
 create table queries (
   id uuid primary key,
-  -- The key has no unique index, because the id is derived from it. An index would double the cost of storing a large
-  -- list.
+  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing a
+  -- large list.
   key text not null,
   q text not null,
   location text,
@@ -30,19 +30,19 @@ create table queries (
   num integer not null check (num between 1 and 100),
   device text check (device in ('desktop', 'mobile', 'tablet'))
 );
-comment on table queries is 'Distinct requests. A parameter that is not sent is null. A query without a parameter differs from a query with an explicit value.';
+comment on table queries is 'Distinct requests. A parameter that is not sent is null. A query that does not send a parameter differs from a query that sends a value for it.';
 comment on column queries.id is 'Identifier derived from the query key.';
 comment on column queries.key is 'Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
-comment on column queries.location is 'Name of the place as sent; null if none is sent.';
-comment on column queries.hl is 'Language code as sent; null if none is sent.';
-comment on column queries.gl is 'Country code as sent; null if none is sent.';
+comment on column queries.location is 'Name of the place as sent; null if no place is sent.';
+comment on column queries.hl is 'Language code as sent; null if no language is sent.';
+comment on column queries.gl is 'Country code as sent; null if no country is sent.';
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
-comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if none is sent.';
+comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if no device is sent.';
 
--- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and would keep the
--- list locked. Each reading of a list updates a timestamp in each of its rows. The fill factor leaves room for the
--- new row version on the same page, so that no index has to be updated.
+-- The foreign key to lists is not enforced: checking the key for a million lines would cost more than storing the
+-- lines, and would keep the list locked. Each reading of a list updates a timestamp in each row of the list. The fill
+-- factor leaves room for the new row version on the same page, so that no index has to be updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,
@@ -62,17 +62,17 @@ create table list_queries (
 comment on table list_queries is 'Queries of lists, with their values from the columns of the list.';
 comment on column list_queries.list_id is 'List that contains the query.';
 comment on column list_queries.query_id is 'Query on the list.';
-comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines were merged, the most urgent.';
-comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines were merged, the greatest.';
-comment on column list_queries.target_url is 'Page that should rank for the query; null if the list names none.';
-comment on column list_queries.tags is 'Labels from the list. If several lines were merged, the labels of all.';
+comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines name the query, the most urgent priority counts.';
+comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines name the query, the greatest weight counts.';
+comment on column list_queries.target_url is 'Page that should rank for the query; null if the list names no page.';
+comment on column list_queries.tags is 'Labels from the list. If several lines name the query, their labels are combined.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
 comment on column list_queries.last_seen is 'Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.';
-comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines were merged, the greatest.';
-comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines were merged, the greatest.';
-comment on column list_queries.every_days is 'Interval in days at which nights buy the query; null if the list sets none. If several lines were merged, the shortest.';
-comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; null if the list sets none. If several lines were merged, the lowest.';
+comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.';
+comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.';
+comment on column list_queries.every_days is 'Interval in days at which nights buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.';
+comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query. This age overrides the one that the run sets. Null if the list sets no age. If several lines name the query, the lowest age counts.';
 
 create table list_query_history (
   list_id bigint not null,

@@ -21,15 +21,15 @@ comment on column schedules.name is 'Name of the schedule.';
 comment on column schedules.list is 'Name of the list whose queries the schedule buys.';
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
 comment on column schedules.zone is 'Time zone of the cron fields.';
-comment on column schedules.missed is 'Rule for missed nights: latest (the newest one runs), all (each one runs) or skip (none runs).';
-comment on column schedules.overlap is 'Rule for a night while an older run of the list is open: skip it, queue (wait) or merge (join that run).';
+comment on column schedules.missed is 'Rule for missed nights: latest (only the newest missed night runs), all (every missed night runs) or skip (no missed night runs).';
+comment on column schedules.overlap is 'Rule for a night while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).';
 comment on column schedules.enabled is 'False if the schedule is turned off, was refused, or is no longer in the file.';
 comment on column schedules.known_until is 'Time up to which every due time of the schedule has a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
-comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null for the value in the settings.';
+comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null if the age in the settings applies.';
 comment on column schedules.budget is 'Maximum credits for one night; null if the schedule sets no limit.';
 comment on column schedules.adaptive_days is 'Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.';
-comment on column schedules.priority is 'Priority of queries that have none of their own, from 1 (bought first) to 9 (last); null for 5.';
+comment on column schedules.priority is 'Priority of queries that have no priority of their own, from 1 (bought first) to 9 (last); null for the default, 5.';
 comment on column schedules.part is 'Share of a night''s credits that the list gets when credits are short; null if lists have no shares.';
 
 create table nights (
@@ -81,7 +81,7 @@ create table night_health (
   alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
-comment on table night_health is 'Figures of each finished run, and its anomalies in comparison with earlier runs of its list.';
+comment on table night_health is 'Figures of each finished run, and the anomalies of the run in comparison with earlier runs of its list.';
 comment on column night_health.run_id is 'Run to which the figures belong.';
 comment on column night_health.judged_at is 'Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.';
 comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';
@@ -93,18 +93,18 @@ comment on column night_health.price is 'Mean cost of an answer in credits; null
 comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
 comment on column night_health.workers is 'Number of workers that made calls of the run.';
 comment on column night_health.reasons is 'Reasons why the run is suspect, one sentence each; empty if the run is not suspect.';
-comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if it was not checked yet, or if there was no rule.';
+comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if the run was not checked yet, or if no rule existed.';
 comment on column night_health.paused_minutes is 'Minutes in which no query of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.';
 comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The answers of the run are shown despite these anomalies.';
-comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
+comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs of which this run is the last, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change of the top ten since the last trusted answer of an earlier day, from 0 (none) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, trusted or not. The value is small if a change lasts.';
-comment on column night_health.sameness is 'Mean share of the other queries of the run that also show a given page of the top ten; null for fewer than five queries.';
+comment on column night_health.turnover_newest is 'Mean change of the top ten since the last answer of an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.';
+comment on column night_health.sameness is 'Share of the other queries of the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
-comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the one requested; null if no country was requested.';
-comment on column night_health.stale is 'Share of answers that had changed since an earlier day and now show exactly the pages of that day again; the greatest share over the earlier days. Null if fewer than eight answers had changed since each of these days.';
-comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and a quarter of all queries, dropped. medium: a twentieth of the queries dropped, or a share of voice fell.';
+comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
+comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
 comment on column night_health.alerts_headline is 'Summary of the rank alerts of the run in one sentence.';
 
 create table night_evidence (
@@ -118,8 +118,8 @@ create table night_evidence (
 comment on table night_evidence is 'Score of every plausibility rule for each finished run, with the usual value for its list.';
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
-comment on column night_evidence.score is 'Value of the figure for the run.';
-comment on column night_evidence.usual is 'Median of the figure over the runs with which runs of the list are compared; null for fewer than three such runs.';
+comment on column night_evidence.score is 'Value that the rule computed for the run.';
+comment on column night_evidence.usual is 'Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.';
 comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
 
 create table quarantine (
@@ -152,7 +152,7 @@ comment on table trust_marks is 'Decisions of people to trust or distrust a run 
 comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
-comment on column trust_marks.trusted is 'True if the answers are trusted whatever the rules say; false if they are not trusted.';
+comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if the person decided not to. The plausibility rules do not matter in either case.';
 comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
 comment on column trust_marks.reason is 'Reason for the decision, as the person wrote it.';
 comment on column trust_marks.made_by is 'Person who made the decision.';

@@ -21,13 +21,13 @@ create index notices_due on notices (due_at) where told_at is null and given_up_
 comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each event is recorded once, whichever process sees it first. Each notice is sent until it is accepted or given up.';
 comment on column notices.kind is 'Kind of event, such as run_finished, stop, night_overdue or work_unattended.';
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
-comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null while the notice waits, was given up or is covered by another notice.';
+comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
-comment on column notices.part_of is 'Notice that covers this one. For example, one notice covers many nights of a schedule.';
+comment on column notices.part_of is 'Notice that covers this notice. For example, one notice covers many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice in one line.';
 comment on column notices.fields is 'Figures of the event, as they are sent.';
-comment on column notices.tries is 'Number of attempts to send the notice, including one in progress.';
+comment on column notices.tries is 'Number of attempts to send the notice, including an attempt in progress.';
 comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.';
 comment on column notices.given_up_at is 'Time at which sending was given up.';
 comment on column notices.problem is 'Reason why the last attempt failed.';

@@ -32,11 +32,11 @@ create index runs_of_day on runs (run_date);
 comment on table runs is 'Runs: passes over lists. Each list has at most one open manual run.';
 comment on column runs.id is 'Identifier of the run.';
 comment on column runs.list_id is 'List whose queries the run buys.';
-comment on column runs.run_date is 'Run date: the day that the run counts for, in its time zone.';
+comment on column runs.run_date is 'Run date: the day that the run counts for, in the time zone of the run.';
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
 comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
-comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused instead of bought; with 0, every query is bought.';
+comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.';
 comment on column runs.spent is 'Credits used by calls of the run whose cost is known.';
 comment on column runs.uncertain is 'Credits held for calls of the run with an unknown outcome, which may have been charged.';
 comment on column runs.reserved is 'Credits reserved for calls of the run that are in flight.';
@@ -48,8 +48,8 @@ comment on column runs.rejected is 'Number of lines that could not be used. The 
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
 comment on column runs.suspect is 'True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if never.';
-comment on column runs.fields_read_at is 'Time at which the answers of the run were searched for new fields; null if not yet, or if no notices of new fields are sent.';
+comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.';
+comment on column runs.fields_read_at is 'Time at which the answers of the run were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
   run_id bigint not null references runs,
@@ -61,15 +61,16 @@ create table slices (
   primary key (run_id, slice)
 ) with (fillfactor = 70);
 create index slices_open on slices (run_id, slice) where done_at is null;
-comment on table slices is 'Slices of runs: up to 25 tasks of one run and one priority, carried by one job of the queue.';
+comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the same run and the same priority. One queue job carries one slice.';
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks of the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; part of the id of its job.';
+comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
--- Each task is updated once, when it ends. If its page has room for the new row version, no index has to be updated.
+-- Each task is updated once, when it ends. The fill factor leaves room for the new row version on the same page, so
+-- that no index has to be updated.
 create table tasks (
   id bigint generated always as identity primary key,
   run_id bigint not null,
@@ -94,7 +95,7 @@ comment on table tasks is 'Tasks, each for one query of one run. Each task ends 
 comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
-comment on column tasks.search_id is 'Answer to the task: the first one received since the task was last opened, the reused one, or the last answer to a query that was not asked. Null if the task has no answer.';
+comment on column tasks.search_id is 'Answer to the task: the first answer received since the task was last opened, the reused answer, or the last answer to a query that was not asked. Null if the task has no answer.';
 comment on column tasks.not_before is 'Time before which the task is not tried again.';
 comment on column tasks.finished_at is 'Time at which the task ended.';
 comment on column tasks.slice is 'Slice that contains the task.';
@@ -102,10 +103,10 @@ comment on column tasks.priority is 'Priority of the task, from 1 (bought first)
 comment on column tasks.attempts is 'Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.';
 comment on column tasks.ambiguous is 'Number of calls that may have been charged although no answer could be read.';
 comment on column tasks.deaths is 'Number of workers that died with a call of the task in flight.';
-comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: possibly charged, and not bought again because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or its list was used up.';
+comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
 comment on column tasks.error_message is 'Description of the last error in one sentence.';
-comment on column tasks.answers_after is 'Time before which received answers are not reused for the task. It is set if the task was reopened to be bought again, or if the list accepts no older answer. Null for all other tasks.';
+comment on column tasks.answers_after is 'Earliest time of receipt of an answer that may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.';
 
 create table rejected_lines (
   run_id bigint not null references runs,

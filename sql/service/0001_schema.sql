@@ -1,4 +1,5 @@
--- All tables of the search service: accounts and keys, requests and charges, and the pages for offline search.
+-- All tables of the search service: accounts and keys, requests and charges, and the pages that can be searched
+-- offline.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -42,8 +43,8 @@ comment on column keys.hash is 'SHA-256 of the key. A key has 190 random bits, s
 comment on column keys.tail is 'Last four characters of the key, to tell keys apart in a list.';
 comment on column keys.name is 'Purpose of the key, as described by the person who requested it.';
 comment on column keys.created_at is 'Time at which the key was issued.';
-comment on column keys.revoked_at is 'Time from which the key is refused; later than now for a replaced key in its grace time, null while the key is valid.';
-comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. Recorded for test keys, too.';
+comment on column keys.revoked_at is 'Time from which the key is refused. For a replaced key in its grace period, this time is in the future. Null for a key that was neither revoked nor replaced.';
+comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. The time is recorded for test keys, too.';
 
 create table usage (
   id bigint generated always as identity primary key,
@@ -118,17 +119,17 @@ create table documents (
 );
 create index documents_head on documents (left(lower(head), 100));
 create index documents_tsv on documents using gin (tsv);
-comment on table documents is 'Pages that can be found without a network.';
+comment on table documents is 'Pages that the service can find without a network.';
 comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
 comment on column documents.body is 'Content of the page as plain text.';
-comment on column documents.words is 'Separate words of the title and the address. For example, a search for service worker finds serviceWorker.';
+comment on column documents.words is 'Words of the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
 comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
-comment on column documents.shipped is 'True for pages of the bundled corpus. They are updated together with it.';
+comment on column documents.shipped is 'True for pages of the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
 comment on column documents.head is 'Title without the name of the site.';
-comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, then words, then title and body.';
+comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the column words the second highest, and the title and body the lowest.';
 comment on column documents.subject is 'True for a page about one named subject, such as a feature or a specification.';
 
 create table lexemes (
@@ -156,8 +157,8 @@ create table corpora (
   loaded_at timestamptz not null default now()
 );
 comment on table corpora is 'Corpus files that are loaded.';
-comment on column corpora.name is 'Name of the corpus; shipped for the bundled corpus.';
-comment on column corpora.sha256 is 'SHA-256 of the file. A file with a different hash is loaded again.';
+comment on column corpora.name is 'Name of the corpus. The bundled corpus has the name "shipped".';
+comment on column corpora.sha256 is 'SHA-256 of the file. The file is loaded again if its hash changes.';
 comment on column corpora.documents is 'Number of pages in the file.';
 comment on column corpora.loaded_at is 'Time at which the file was loaded.';
 
@@ -177,8 +178,8 @@ comment on table kept_answers is 'Requests with an Idempotency-Key, and their an
 comment on column kept_answers.account_id is 'Account that made the request. Any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. The same Idempotency-Key with a different request is refused.';
-comment on column kept_answers.claim is 'Token of the only request that may produce the answer. Later requests with the same Idempotency-Key wait for it.';
-comment on column kept_answers.claimed_at is 'Time of the claim. Once it is older than the longest possible request, another request may take over.';
+comment on column kept_answers.claim is 'Token of the only request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
+comment on column kept_answers.claimed_at is 'Time of the claim. If the claim is older than the longest possible duration of a request, another request may take it over.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';
 comment on column kept_answers.remaining is 'Credits left in the account after the request.';
@@ -213,7 +214,7 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped one.';
+comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped word.';
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';

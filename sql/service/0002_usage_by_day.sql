@@ -1,3 +1,3 @@
--- Drops a view that duplicated the queries of the service on usage and usage_sums.
+-- Drops the view usage_by_day, because the queries of the service read usage and usage_sums directly.
 
 drop view usage_by_day;

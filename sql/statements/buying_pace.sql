@@ -1,4 +1,5 @@
--- Calls per minute while the account was last working; null if there were too few calls.
+-- Calls per minute over the newest thousand calls of the account. A pause between two calls counts as at most five
+-- seconds. Null if there are too few calls.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
 from (

@@ -1,4 +1,5 @@
--- Price of each class: the highest seen, and the average of the :newest latest calls of the account.
+-- Reads the prices of each price class: the highest price so far, and the average price over the newest calls of the
+-- account. Parameters: :account, :newest (number of calls).
 select
   account_costs.class,
   account_costs.dearest,

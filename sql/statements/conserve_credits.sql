@@ -1,4 +1,4 @@
--- Sums up every change of each account's balance by its kind. No parameters.
+-- Sums up the changes of the balance of each account by kind of change. No parameters.
 select
   account,
   origin as kind,

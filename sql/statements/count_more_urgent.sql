@@ -1,4 +1,4 @@
--- Counts open tasks that are more urgent than :priority, up to :limit.
+-- Counts the open tasks that are more urgent than priority :priority. Stops counting at :limit.
 select count(*)::integer as count
 from (
   select 1

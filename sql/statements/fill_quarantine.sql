@@ -1,5 +1,5 @@
--- Quarantines answers :kept and, if a reason :why is given, all answers of run :run except those :released. Releases
--- the other answers of the run.
+-- Quarantines the answers :kept. If a reason :why is given, also quarantines all answers of run :run except the answers
+-- :released. Releases the other answers of the run.
 with held as (
   select distinct on (search_id) search_id, reason, score
   from (

@@ -1,4 +1,5 @@
--- Marks a day if one of its compared answers was bought for another day. Runs after the steps of the day are stored.
+-- Marks a day if one of its compared answers was bought for another day. This statement runs after the steps of the day
+-- are stored.
 update finished_days
 set strays = true
 where id = :finish::bigint

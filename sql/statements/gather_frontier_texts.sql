@@ -1,6 +1,6 @@
--- Collects the distinct related searches of these answers, normalized like queries. No parameters.
+-- Collects the distinct related searches in the answers to the source queries, normalized like queries. No parameters.
 create temporary table frontier_texts on commit drop as
--- Compared byte by byte, because that sorts several times faster than a language's collation.
+-- The texts are compared byte by byte, because this sorts several times faster than the collation of a language.
 select id, analysis.canonical(q) collate "C" as q
 from related_searches
 where id in (

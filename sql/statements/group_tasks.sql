@@ -1,5 +1,5 @@
--- Counts merged lines and their slices of :slice_size by the properties shared within a slice; numbers continue after
--- the slices that run :run already has.
+-- Counts the merged lines, and the slices of :slice_size tasks that they need, by the properties that all tasks of a
+-- slice share. The slice numbers continue after those that run :run already has.
 select
   already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
   coalesce((select max(slice) from slices where run_id = :run::bigint), 0)

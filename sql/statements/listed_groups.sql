@@ -1,4 +1,5 @@
--- Groups of queries of all scheduled lists, as last read, with the intervals of their lists and cadences.
+-- Reads the queries of all scheduled lists, as last read. Queries with the same lists, intervals, price class and time
+-- of the newest answer form one group.
 with held as (
   select
     members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,

@@ -1,4 +1,4 @@
--- Locks the lists of these runs that have a budget, in order of id.
+-- Locks the lists of the given runs, in order of id. Lists without a budget are not locked.
 select
 from lists
 where budget is not null

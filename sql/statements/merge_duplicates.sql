@@ -1,14 +1,15 @@
--- Creates the temporary table `merged` from the staged lines in :"wanted": one row per distinct query with its first
--- line, most urgent priority, highest weight, shortest interval and age; whether run :run already has it, whether it
--- is not asked, and the answer to reuse, if any.
+-- Creates the temporary table `merged` from the staged lines in :"wanted", with one row for each distinct query. The
+-- row has the first line, the most urgent priority, the highest weight, and the shortest interval and maximum age of
+-- the query. It also shows whether run :run already has the query, whether the query is not asked, and which answer is
+-- reused.
 --
 -- :joined    tasks are added to an open run; a new run has no tasks yet
 -- :nightly   queries may be skipped, and a line's maximum age applies
 -- :own_age   lines may have a maximum age of their own
--- :dated     the plan may not be bought in full, so the times of last answers are needed
+-- :dated     the plan is possibly not bought in full, so the times of last answers are needed
 -- :judged    a line has an interval or a maximum age, or the list has a cadence
--- :adaptive  the cadence table decides as well
--- :priced    labels or lists have shares; :classes and :credits hold the known prices, :dearest is used for others
+-- :adaptive  the intervals of the cadence table apply as well
+-- :priced    labels or lists have shares; :classes and :credits hold known prices, :dearest the price of other classes
 create temporary table merged on commit drop as
 select
   lines.id, lines.ord, lines.priority, lines.weight, lines.every_days, lines.max_age_ms, known.already,
@@ -44,7 +45,7 @@ from (
   group by id
 ) as lines
 cross join lateral (
-  -- A query that is not asked may be due when a later nightly run joins, and a dropped one may come back.
+  -- A query that was not asked may be due when a later night joins the run, and a cancelled query may be added again.
   select :joined::boolean and exists (
     select
     from tasks
@@ -56,7 +57,7 @@ cross join lateral (
 ) as known
 left join cadences as cadence
   on :adaptive::boolean and cadence.list_id = :list::bigint and cadence.query_id = lines.id
--- Time of each query's last answer, read from the index on answers alone.
+-- The time of the last answer to each query, read only from the index on searches.
 left join lateral (
   select searches.fetched_at
   from searches
@@ -67,8 +68,8 @@ left join lateral (
   order by searches.fetched_at desc
   limit 1
 ) as last_time on not known.already
--- Last readable answer and the day it was bought for. Skips answers of suspect nights, and answers dated later than
--- this day because of a fast clock.
+-- The last readable answer to each query, and the run date for which it was bought. Answers that are suspect or
+-- quarantined are skipped. Answers with a later run date, which a fast clock may have caused, are skipped, too.
 left join lateral (
   select searches.id, searches.fetched_at, runs.run_date
   from searches
@@ -86,7 +87,7 @@ left join lateral (
   limit 1
 ) as last on not known.already
 cross join lateral (
-  -- An explicit interval takes precedence over one derived from the history.
+  -- An interval set by the list takes precedence over an interval derived from the history.
   select :nightly::boolean and :judged::boolean and coalesce(
     last.id is not null and case
       when lines.every_days is not null then last.run_date + lines.every_days
@@ -97,7 +98,7 @@ cross join lateral (
     false
   ) as rests
 ) as rest
--- Answer to reuse. Unreadable answers count as well: they were paid for, and can be parsed again later.
+-- The answer to be reused. Unreadable answers count as well, because they were paid for and can be parsed again later.
 left join lateral (
   select searches.id, searches.parse_error is not null as unreadable
   from searches

@@ -1,4 +1,4 @@
--- Open tasks of a slice in round :round; no row if a later round has been queued.
+-- Reads the open tasks of a slice in round :round. Returns no row if a later round has been queued.
 select s.priority,
   (
     select coalesce(jsonb_agg(jsonb_build_object(

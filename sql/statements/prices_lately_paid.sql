@@ -1,6 +1,6 @@
--- Expected and worst price of each class on the last day on which it was bought, because older prices may be outdated.
--- The share of free failed tasks is the median of recent days, so that one bad night does not make the next night look
--- cheap.
+-- Reads the expected and the worst price of each price class on the last day on which the class was bought, because
+-- older prices may be outdated. The share of tasks that failed at no cost is the median over recent days, so that one
+-- bad night does not make the next night look cheap.
 with lately as (
   select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
   from (

@@ -1,4 +1,5 @@
--- Reads answers back from their rows, one document each. Locks nothing. Parameter: :searches (bigint[]).
+-- Reads stored answers back from their rows, one document for each answer. Locks no rows. Parameter: :searches
+-- (bigint[]).
 select
   s.id,
   jsonb_build_object(

@@ -1,5 +1,5 @@
--- Reads the next queries of a run that have an answer, by id, with their labels and target pages. Parameters: :run
--- (bigint), :date (the run date), :after (uuid), :limit.
+-- Reads the next queries of a run that have an answer, in order of id, with their labels and target pages. Parameters:
+-- :run (bigint), :date (the run date), :after (uuid), :limit.
 select
   asked.query_id, queries.q,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -21,7 +21,7 @@ left join lateral (
   from analysis.query_days
   where query_days.run_date = :date::date
     and query_days.query_id = asked.query_id
-  -- Looked up by index for each query.
+  -- The rows are looked up by index for each query.
   offset 0
 ) as days on true
 left join lateral (

@@ -1,7 +1,7 @@
--- Reads the first day of a period that has answers; the start of the period counts if answers of earlier days are known
--- on it. Parameters: :since, :until (date).
+-- Reads the first day of a period that has answers. The start of the period qualifies if answers of earlier days are
+-- still known on that day. Parameters: :since, :until (date).
 select case
-  -- As in analysis.known_on, whose rows need not be computed for this.
+  -- Applies the condition of analysis.known_on without computing its rows.
   when exists (
     select
     from analysis.label_days

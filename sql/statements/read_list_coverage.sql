@@ -1,5 +1,5 @@
--- Reads the coverage of a list on a day; no row if the list has no query on it. Parameters: :name (of the list), :day
--- (date).
+-- Reads the coverage of a list on a day. Returns no row if no query of the list was planned for that day. Parameters:
+-- :name (of the list), :day (date).
 select
   coverage.planned, coverage.answered, coverage.bought, coverage.reused, coverage.not_asked as "notAsked",
   coverage.failed, coverage.unknown, coverage.open,

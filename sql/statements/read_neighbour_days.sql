@@ -1,4 +1,4 @@
--- Reads the nearest days before and after a day on which a query has an answer. Parameters: :query (uuid), :day
+-- Reads the nearest earlier and the nearest later day on which a query has an answer. Parameters: :query (uuid), :day
 -- (date).
 select
   max(run_date) filter (where run_date < :day::date) as before,

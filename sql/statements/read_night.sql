@@ -1,7 +1,7 @@
--- Reads the figures of a run, without queries that were not asked or that reused older answers. Paused time is the
--- minutes in which none of its queries could be bought: an account is available from its first to its last call of the
--- run, except during stops. A stop counts only while none of the accounts of the run was available: one of two accounts
--- may continue while the other is stopped, or take over hours later. The time between the last call and a reopening
+-- Reads the figures of a run. Queries that were not asked or that reused older answers do not count.
+-- Paused time is the time in which no query of the run could be bought. An account counts as available from its first
+-- to its last call of the run, except during stops. A stop counts only while no account of the run was available,
+-- because another account may continue or take over later. The time between the last call and a reopening of the run
 -- also counts.
 select
   runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
@@ -46,7 +46,7 @@ cross join lateral (
     select used.*, coalesce(stopped.times, '{}') as stopped
     from used
     left join lateral (
-      -- A stop with an end date blocks no call after that date, even if no worker has cleared it yet.
+      -- A stop with an end date blocks no call after that date, even if no worker has lifted the stop yet.
       select range_agg(tstzrange(stops.since, greatest(stops.since, coalesce(least(stops.cleared_at, stops.until), 'infinity')))) as times
       from stops
       where stops.account_id = used.account_id

@@ -20,7 +20,8 @@ sums as (
     count(*) filter (where weighed.position <= 10) as top_10,
     count(*) filter (where weighed.position <= 20) as top_20,
     coalesce(sum(weighed.weight * curve.ctr), 0) as clicks
-  -- Grouped rather than joined: the planner expects few queries, and would compare every row with every other row.
+  -- The rows are grouped instead of joined. The planner expects few queries, so a join would compare every row with
+  -- every other row.
   from (
     select run_date, query_id, max(weight) as weight, min(position) as position
     from (

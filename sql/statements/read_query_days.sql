@@ -1,5 +1,5 @@
--- Reads every run that included a query, newest first, with the answer of its day and its cost. Parameters: :query
--- (uuid), :since, :until (date).
+-- Reads every run that included a query, newest first, with the answer for the run date and the cost of the query.
+-- Parameters: :query (uuid), :since, :until (date).
 select
   runs.run_date as "runDate", runs.id as run, runs.list_id as "listId", lists.name as list, tasks.state,
   tasks.error_code as "errorCode", observed.search_id as search,

@@ -1,7 +1,7 @@
 -- Reads the days and counts that a report covers, from views already restricted to its slice. The newest day is the
--- newest full one of the period; if none is full, the newest with any answer. If the slice holds only some queries,
--- their own days determine which are full, by the rule of analysis.days. Parameters: :since, :until (date, or null),
--- :sliced (boolean).
+-- newest full day of the period or, if no day is full, the newest day with any answer. If the slice contains only some
+-- queries, the counts of these queries determine which days are full, by the rule of analysis.days. Parameters: :since,
+-- :until (date, or null), :sliced (boolean).
 with told as materialized (
   select run_date, answered, thin
   from analysis.days

@@ -1,5 +1,5 @@
--- Reads the adaptive lists, each with its newest decision and its results over the nights of the last weeks.
--- Parameter: :nights (how many of the newest).
+-- Reads the adaptive lists, each with its newest decision and its results over its newest nights.
+-- Parameter: :nights (number of nights).
 select
   list, max(run_date) as run_date,
   (

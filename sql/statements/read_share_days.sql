@@ -1,6 +1,6 @@
--- Reads the newest days with runs of a list on which all runs have been judged and none is suspect, newest first.
--- Includes days up to a given day, and later days that have already been checked. Parameters: :until (date), :list (its
--- name, or null for any list), :limit.
+-- Reads the newest days on which a list has runs, newest first. All runs of such a day must have been judged, and none
+-- may be suspect. Includes days up to a given day, and later days that have already been checked for alerts.
+-- Parameters: :until (date), :list (its name, or null for any list), :limit.
 select runs.run_date
 from runs
 join lists on lists.id = runs.list_id

@@ -1,5 +1,5 @@
--- Reads the shares of the given domains for a label on one day, as analysis.share_of_voice has them; no row if no query
--- of the label was answered. Parameters: :date, :tag, :domains (text[]).
+-- Reads the shares of the given domains for a label on one day, as in analysis.share_of_voice. Returns no row if no
+-- query of the label was answered. Parameters: :date, :tag, :domains (text[]).
 select
   :date::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
 from (
@@ -14,7 +14,7 @@ from (
     and query_tags.tag = :tag
 ) as asked
 cross join unnest(:domains::text[]) as wanted (domain)
--- A domain without any rank has no row, unless it is one of ours.
+-- A domain that ranks for no query has no row, unless it is one of our domains.
 left join analysis.share_of_voice as held
   on held.run_date = :date::date
   and held.tag = :tag

@@ -1,5 +1,6 @@
--- Reads the version of the stored days of a period: figures of the period stay the same as long as the version does.
--- Null if a day of the period is not stored, or if the last known answers on one of its two compared days are not.
+-- Reads the version of the stored days of a period. The figures of the period stay the same as long as the version
+-- stays the same. The version is null if a day of the period is not stored, or if the last known answers on one of the
+-- two compared days are not stored.
 -- Parameters: :since, :until, :compared (the earlier compared day; date).
 select case
   when analysis.keywords_kept(:compared::date, 31) is not null
@@ -22,7 +23,7 @@ select case
         where finish_id in (analysis.keywords_kept(:compared::date, 31), analysis.keywords_kept(:until::date, 31))
       ),
       (select md5(string_agg(run_date::text, ',' order by run_date)) from analysis.away_days),
-      -- Weights change with each reading of a list.
+      -- Each reading of a list can change weights.
       (
         select md5(string_agg(concat_ws(' ', list_id, last_seen, members), ',' order by list_id))
         from (

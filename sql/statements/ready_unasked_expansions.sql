@@ -1,5 +1,5 @@
--- Makes the unasked queries of an expansion the current members of the list: those that are in no run, or that their
--- run never bought. Parameters: :into (bigint, the list), :origin.
+-- Makes the unasked queries of an expansion the current members of the list. A query is unasked if it is in no run, or
+-- if its run never bought it. Parameters: :into (bigint, the list), :origin.
 with unasked as (
   update expansions
   set run_id = null

@@ -1,10 +1,12 @@
--- Reserves calls: writes a decision of the gate if nothing that it depends on has changed, otherwise writes nothing.
+-- Reserves calls: writes an admission decision if nothing on which the decision depends has changed. Otherwise, writes
+-- nothing.
 -- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number of known
--- prices of a class), :most_given_up (maximum tasks of a spent run to end in one statement), :lost_ms (how long a lost answer may
--- still arrive). Returns whether it was written, the new calls, and the task of each.
--- Lock order: accounts by id, runs by id, lists by id, taken by the statements before this one; then calls, tasks.
--- Large tables are read by arrays of keys. With a join to the document, the planner may scan the whole table when its
--- statistics predict few matching rows.
+-- prices of a class), :most_given_up (maximum number of tasks of a spent run to end in one statement), :lost_ms (time
+-- within which a lost answer may still arrive). Returns whether the decision was written, and the new calls with their
+-- tasks.
+-- Lock order: the statements before this one lock accounts, runs and lists, each by id. This statement then locks calls
+-- and tasks. Large tables are read by arrays of keys. With a join to the reservation document, the planner may scan the
+-- whole table when its statistics predict few matching rows.
 with given as materialized (
   select
     it,
@@ -32,7 +34,8 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that have changed since they were read: ended, closed with their run, in flight elsewhere, or answered.
+-- Tasks that have changed since they were read: they have ended, their run was closed, their query is in flight
+-- elsewhere, or they can now reuse an answer.
 changed_tasks as (
   select w.id
   from given
@@ -59,7 +62,7 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs whose own budget or list budget has since been drawn on by another account or another run.
+-- Runs whose own budget or list budget has been changed, or drawn on by another account or run, since the decision.
 changed_runs as (
   select w.run
   from given
@@ -79,7 +82,7 @@ changed_runs as (
         ((w.list ->> 'spent')::numeric, (w.list ->> 'reserved')::numeric)
     )
 ),
--- Price classes that are now more expensive than a steady decision assumed.
+-- Price classes that are now more expensive than the decision assumed.
 dearer as (
   select g.class
   from given
@@ -103,7 +106,8 @@ fits as materialized (
     and not exists (select from changed_runs)
     and (
       a.xmin::text = it ->> 'version'
-      -- A steady decision stays valid while others reserve and settle concurrently, as long as the balance suffices.
+      -- A decision marked as steady stays valid while other workers reserve and settle calls, as long as the balance
+      -- suffices.
       or (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
@@ -114,11 +118,11 @@ fits as materialized (
         and not exists (select from dearer)
       )
     )
-    -- After a failover, a decision made before it may be based on a balance that is too high.
+    -- A decision made before a failover may be based on a balance that is too high.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
-    -- The balance is unknown for a new key: only the probe that reads it is allowed.
+    -- The balance of a new key is unknown, so only the probe that reads this balance is allowed.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
-    -- In any case, no more calls are in flight than allowed.
+    -- In any case, no more calls may be in flight than the decision allows.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
     -- In any case, no call except a probe may cross the floor.
     and (
@@ -126,7 +130,7 @@ fits as materialized (
       or grants = 0
       or probe
       or case
-          -- With external spend, the bills alone do not prove the balance.
+          -- With external spend, the bills of our calls alone do not determine the balance.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
@@ -224,8 +228,9 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- Tasks that the budget of their run does not cover: those that were read, and the next ones of the run. Their number
--- is limited, because reservations wait for this statement; later reservations end the others.
+-- Tasks that the budget of their run does not cover: the tasks that were read, and the next tasks of the run. The
+-- number of these tasks is limited, because other reservations wait for this statement. Later reservations end the
+-- remaining tasks.
 unaffordable_tasks as (
   select t.id
   from given
@@ -281,7 +286,7 @@ updated_spent_tasks as (
       else 'the budget of the run was used'
     end
   from given
-  -- Checked before any task is read, because there are usually no such runs.
+  -- This condition is checked before any task is read, because usually no run has used up its budget.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
     and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))

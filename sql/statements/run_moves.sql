@@ -1,4 +1,5 @@
--- Largest moves for the queries of a run on its day; only those of own domains, if there are any.
+-- Reads the largest position changes for the queries of a run on its day. If there are own domains on that day, only
+-- their changes are read.
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(:date::date)

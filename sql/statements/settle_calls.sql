@@ -3,9 +3,10 @@
 -- Parameters: :settlement (jsonb, `Settlement` in src/core/ledger/settle.ts, with calls and tasks by id), and constants
 -- of src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
 -- :external_calls, :oldest_sighting_ms.
--- Fails with QM001 if a call or a task has changed since it was read: the caller then computes the settlement again.
--- Lock order: facts, then the account and its runs by id, taken by the statements before this one; then calls, tasks.
--- Each row looks up its entry in the document by id. A join would compare every row with every entry.
+-- Fails with QM001 if a call or a task has changed since it was read. The caller then computes the settlement again.
+-- Lock order: the statements before this one lock facts, then the account, then its runs by id. This statement then
+-- locks calls and tasks. Each row looks up its entry in the settlement document by id. A join would compare every row
+-- with every entry.
 with given as materialized (
   select
     it,
@@ -35,9 +36,10 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- A key that has not reported a balance before. If its balance is possible for this account, it is another key of the
--- same account. If not, the key was replaced by one of another account. If the earlier key is still in use, two
--- accounts are used under one name; the new key is then foreign, and its balances are ignored.
+-- Judges a key that has not reported a balance before. If its balance is possible for this account, the key is another
+-- key of the same account. Otherwise, a key of another account has replaced the earlier key. If the earlier key is
+-- still in use, however, two accounts are used under one name. In that case, the new key is foreign, and its balances
+-- are ignored.
 key_check as materialized (
   select
     is_known,
@@ -76,7 +78,8 @@ key_check as materialized (
         - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
   ) bounds
 ),
--- The balance of the call that started last counts, not the last one to arrive, nor the lowest or highest.
+-- The balance reported by the call that started last counts, even if another balance arrives later or is lower or
+-- higher.
 account_before as materialized (
   select
     a.*,
@@ -98,7 +101,7 @@ account_before as materialized (
   from given
   cross join key_check
   join accounts a on a.id = given.account
-  -- The balances of a foreign key are ignored, so no balance includes the price of its answers.
+  -- The balances of a foreign key are ignored, so no balance that counts includes the price of its answers.
   cross join lateral (
     select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
   ) untold
@@ -106,7 +109,8 @@ account_before as materialized (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
--- The API reported that no credits are left: the balance counts as 0, unless a call that started later reported one.
+-- If the API reported that no credits are left, the balance counts as 0, unless a call that started later reported a
+-- balance.
 balance_after as materialized (
   select
     account_before.*,
@@ -120,7 +124,7 @@ balance_after as materialized (
     end as seen_at,
     case when d.drained then 0 when newer then remaining else obs_remaining end as seen_remaining,
     newer and (next_told_seq is null or newest_seq > next_told_seq) as turned,
-    -- Credits were added to an account at its floor: earlier balances no longer count.
+    -- If credits were added to an account at its floor, earlier balances no longer count.
     newer and account_before.drained_floor is not null and remaining > obs_remaining as risen
   from given
   cross join account_before
@@ -133,7 +137,7 @@ balance_after as materialized (
     from jsonb_to_record(nullif(change -> 'no_credit', 'null')) as n (seq bigint, started_at_ms float8)
   ) d
 ),
--- A burst of rate-limit responses counts once: only a call that started after the last wait makes the next one longer.
+-- A burst of rate-limit responses counts once. Only a call that started after the last wait makes the next wait longer.
 rate_pause as materialized (
   select
     s.started_at_ms is not null as told,
@@ -216,15 +220,16 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- If the recent prices have just become the earlier ones, they replace the old earlier prices.
+      -- If the recent prices have just become the earlier prices, they replace the old earlier prices.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given
   join account_costs o on o.account_id = given.account
   full join new_costs l on l.class = o.class
 ),
--- Credits reserved for calls with an unknown outcome. If a call that started long enough after them has reported a
--- balance, that balance includes them. For the others, at most the current price of their class is reserved.
+-- Credits reserved for calls with an unknown outcome. If a call that started long enough after such a call has reported
+-- a balance, that balance includes the cost of the earlier call. For other calls, at most the current price of their
+-- class stays reserved.
 held as materialized (
   select
     c.id,
@@ -251,8 +256,8 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The balance plus all bills falls only through external spend. A call whose bill is not known yet may have cost its
--- reservation, but no more than the most expensive call so far.
+-- The sum of the balance and all bills falls only through external spend. A call whose bill is not known yet may have
+-- cost as much as its reservation, but no more than the most expensive call so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,
@@ -307,7 +312,8 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The probe has reported the balance. An answer to a call before the probe leaves the permission to probe in place.
+    -- The permission to probe ends when the probe has reported the balance. An answer to a call that started before the
+    -- probe leaves the permission in place.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -437,8 +443,8 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions of the amounts held for lost calls. Calls that a balance includes are left out, because their cost
-      -- is unknown.
+      -- Reductions of the amounts held for lost calls. If a balance already includes a call, the call is left out,
+      -- because its cost is unknown.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

@@ -1,9 +1,12 @@
 -- Stores a batch of bodies and their answers; existing rows stay unchanged.
--- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. The arrays are unnested
--- in the select list, which produces rows one by one: a function in `from` materializes all of its rows first.
--- Lock order: dictionaries, each by id, before facts. All writers keep to it, which prevents deadlocks.
--- The age of an answer decides whether its query is bought again. Therefore an answer is always dated between the start of
--- its call and this statement, even if the clock of a worker is wrong or the clock of the database was set back.
+-- Parameters: one array for each column, named :TABLE_COLUMN. The arrays of one table have equal lengths. They are
+-- unnested in the select list, which produces rows one by one. A function in `from` would materialize all of its rows
+-- first.
+-- Lock order: dictionaries before facts, and the rows of each dictionary by id. All writers follow this order, which
+-- prevents deadlocks.
+-- The age of an answer decides whether its query is bought again. Therefore, an answer is always dated between the
+-- start of its call and this statement, even if the clock of a worker is wrong or the clock of the database was set
+-- back.
 with new_domains as (
   insert into domains (id, host, site)
   select
@@ -55,7 +58,7 @@ new_raw_answers as (
       unnest(:raw_answers_received_ms::float8[]) as received_ms, unnest(:raw_answers_truncated::boolean[]) as truncated, unnest(:raw_answers_body::bytea[]) as body
   ) as given
   order by call_id
-  -- An answer replaces an earlier response to the same call that was not an answer: the call was repeated.
+  -- If a call was repeated, its answer replaces an earlier response to the call that was not an answer.
   on conflict (call_id) do update
   set status = excluded.status, received_at = excluded.received_at, truncated = excluded.truncated, body = excluded.body
   where not exists (select from searches where searches.id = excluded.call_id)
@@ -87,7 +90,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Leaves out rows of answers that already existed. Usually there are none, and then no row is checked.
+-- Leaves out the rows of answers that already existed. Usually, no answer existed, and then no row is checked.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

@@ -1,4 +1,4 @@
--- Adds related searches to a list as queries, and records where each comes from. Parameters: :queries (jsonb, an
+-- Adds related searches to a list as queries, and records the source of each query. Parameters: :queries (jsonb, an
 -- array of rows), :into, :source (bigint, lists), :origin.
 with taken as materialized (
   select *

@@ -1,5 +1,6 @@
 -- Records the undocumented fields of the answers bought by run :run (bigint). Returns the fields that no earlier answer
--- of the same API had, ignoring runs that are still open or are read together with this run (:together, bigint[]).
+-- of the same API had. Answers of runs that are still open, or that are read together with this run (:together,
+-- bigint[]), do not count as earlier answers.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks

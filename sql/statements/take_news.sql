@@ -1,5 +1,5 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet, and returns them as
--- jsonb, oldest first.
+-- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet. Returns these
+-- events as jsonb, oldest first.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -54,7 +54,7 @@ with news as (
         and subject = concat(n.schedule, ' ', n.due_at)
     )
   union all
-  -- All alerts that a rule raised in one check are one notice.
+  -- All alerts that a rule raised in one check form one notice.
   select
     'rank_alert', looked.first::text, looked.raised_at,
     jsonb_build_object(
@@ -122,7 +122,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- A person who changes a rule needs no notice about its alerts.
+      -- A person who changes a rule needs no notice about the alerts of that rule.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or taken out'

@@ -1,5 +1,5 @@
--- Number of queries planned and answered on each day, over all lists, and whether the day can be compared with earlier
--- days.
+-- Number of queries planned and answered on each day, over all lists. Also shows whether the day can be compared with
+-- earlier days.
 create or replace view analysis.days as
 select
   run_date,
@@ -25,9 +25,9 @@ from (
   where runs.run_date not in (select away_days.run_date from analysis.away_days)
   group by runs.run_date
 ) as counted;
-comment on view analysis.days is 'Number of queries planned and answered on each day, over all lists. A thin day, on which only a small list ran or many queries failed, is not comparable with full days.';
+comment on view analysis.days is 'Number of queries planned and answered on each day, over all lists. A day is thin if, for example, only a small list ran or many queries failed. A thin day cannot be compared with full days.';
 comment on column analysis.days.planned is 'Number of queries planned, over all runs of the day.';
 comment on column analysis.days.answered is 'Number of planned queries with a readable answer of the selected origins.';
 comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
 comment on column analysis.days.suspect is 'True if a run of the day is suspect. The answers of this run are excluded from shares and trends.';
-comment on column analysis.days.thin is 'True if answered is less than half of most_planned. Shares and averages of a thin day cover different queries from those of the days around it.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. The shares and averages of a thin day cover other queries than those of the neighbouring days.';

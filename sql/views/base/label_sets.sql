@@ -1,5 +1,5 @@
--- Number of queries of each set of labels that were planned and answered on each day: stored sums for finished days,
--- and sums computed from the answers for other days.
+-- Number of queries of each set of labels that were planned and answered on each day. Finished days have stored sums.
+-- The sums of other days are computed from the answers.
 create or replace view analysis.label_sets as
 select
   finished_days.run_date,
@@ -15,7 +15,8 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
 union all
--- Read day by day: a query over all days would be planned for all days, even if only a few are needed.
+-- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
+-- needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
 from analysis.unfinished_days
@@ -25,7 +26,7 @@ union all
 select live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
 from analysis.live_labels as live
 where (select analysis.basis() is null);
-comment on view analysis.label_sets is 'Number of queries of each set of labels that were planned and answered on each day. Each query is in exactly one set, so sums over sets count it once in every slice.';
+comment on view analysis.label_sets is 'Number of queries of each set of labels that were planned and answered on each day. Each query is in exactly one set, so a sum over several sets counts each query only once.';
 comment on column analysis.label_sets.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.label_sets.labels is 'Labels of the set, including those for device, country, language, place and list.';
 comment on column analysis.label_sets.queries is 'Number of queries of the set with an observation that day.';

@@ -1,4 +1,4 @@
--- The newest readable answer to each query, found through the index on searches, so that it is always current.
+-- The newest readable answer to each query. It is looked up in the index on searches, so it is always current.
 create or replace view analysis.latest as
 select
   queries.id as query_id,
@@ -16,8 +16,8 @@ select
   queries.num,
   queries.device
 from queries
--- One index lookup for each query. The planner misjudges "distinct on" by a factor of ten, which ruins the plans of the
--- views that use it.
+-- Makes one index lookup for each query. The planner misjudges "distinct on" by a factor of ten, which ruins the plans
+-- of the views that use this view.
 cross join lateral (
   select *
   from searches
@@ -25,7 +25,7 @@ cross join lateral (
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
-    -- Evaluated once. The condition is usually false, so that no answer is looked up.
+    -- The condition is evaluated once. It is usually false, and then no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
@@ -47,6 +47,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels are outside the slice in use are excluded.';
+comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the slice in use are excluded.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

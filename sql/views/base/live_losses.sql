@@ -1,6 +1,6 @@
 -- Domains that lost a position in the top ten in two consecutive answers, computed from the answers.
 create or replace view analysis.live_losses as
--- Computed once for all subqueries below.
+-- The answers are computed once for all subqueries below.
 with answers as materialized (
   select
     query_id, search_id, run_date, depth, fetched_at, step, steps,
@@ -29,7 +29,8 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- The query is left out, because the series implies it. With fewer columns, more rows can be sorted in memory.
+        -- The query id is left out, because the series implies it. With fewer columns, more rows can be sorted in
+        -- memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
         -- Within an answer, the best position comes last. The row after any other position belongs to the same answer.
         lead(answers.step, 1, answers.steps + 1)

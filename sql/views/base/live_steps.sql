@@ -1,4 +1,4 @@
--- Each new answer with its difference from the previous one, computed from the answers.
+-- Each new answer with its difference from the previous answer, computed from the answers.
 create or replace view analysis.live_steps as
 select
   steps.query_id,
@@ -18,14 +18,15 @@ from analysis.steps
 left join (
   select
     query_id, run_date,
-    -- Both answers are compared down to the last position of the shallower one, because nothing is known below it.
+    -- Both answers are compared down to the last position of the shallower answer, because the positions below are
+    -- known only for the deeper answer.
     coalesce(
       sum(abs(
         case when position <= places then position else places + 1 end
         - case when previous_position <= places then previous_position else places + 1 end
       ))
-      -- Largest possible difference: the value if no page had stayed. It is computed from the actual positions, because
-      -- two pages may share a position and some positions may be empty.
+      -- Divides by the largest possible difference, which would result if no page had stayed. This difference is
+      -- computed from the actual positions, because two pages may share a position and some positions may be empty.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,
@@ -40,7 +41,7 @@ left join (
   where places > 0
   group by query_id, run_date
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
-comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous one, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
+comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous answer, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
 comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
 comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';

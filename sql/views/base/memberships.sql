@@ -30,6 +30,6 @@ left join (
 left join queries on queries.id = tasks.query_id;
 comment on view analysis.memberships is 'One row for each task, with the weight, labels and target page that the list gave the query when the run was planned.';
 comment on column analysis.memberships.tags is 'Labels that the list gave the query when the run was planned.';
-comment on column analysis.memberships.target_url is 'Page that should rank for the query, according to the list when the run was planned; null if it named none.';
+comment on column analysis.memberships.target_url is 'Page that should rank for the query, as named by the list when the run was planned; null if the list named no page.';
 comment on column analysis.memberships.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled.';
 comment on column analysis.memberships.task_id is 'Id of the task.';

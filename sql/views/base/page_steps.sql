@@ -1,4 +1,5 @@
--- Each page with its position in an answer and in the previous one, from which volatility and churn are computed.
+-- Each page of an answer, with its position in the answer and in the previous answer. Volatility and churn are computed
+-- from these positions.
 create or replace view analysis.page_steps as
 select
   sides.query_id,
@@ -32,6 +33,6 @@ from (
   group by steps.query_id, steps.run_date, steps.search_id, pages.url_key
 ) as sides
 left join queries on queries.id = sides.query_id;
-comment on view analysis.page_steps is 'Each page of an answer or of the previous one, with its position in both.';
-comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if it was not in it.';
-comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if it is not in it.';
+comment on view analysis.page_steps is 'Each page that an answer or the previous answer shows, with its positions in both.';
+comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if that answer did not show the page.';
+comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if the answer does not show the page.';

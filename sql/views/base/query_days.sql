@@ -5,10 +5,10 @@ select
   days.query_id,
   days.weight,
   days.tags,
-  -- Labels for the parameters of the query are in the same column as those of its lists, so that slices need only one
+  -- Labels for the parameters of the query share a column with the labels from its lists, so that slices need only one
   -- column.
   case
-    -- If a list has a label with the same spelling, the label counts once.
+    -- A list may have a label with the same spelling. Such a label counts once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels
@@ -35,6 +35,6 @@ left join queries on queries.id = days.query_id
 cross join lateral (
   select analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || days.lists as labels
 ) as kinds;
-comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists that asked it. The labels are combined, and the weight is the highest.';
+comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists that asked the query. The labels of these lists are combined, and the highest weight counts.';
 comment on column analysis.query_days.tags is 'Labels that the lists gave the query.';
 comment on column analysis.query_days.slices is 'Labels of the query, including device=, country=, language= and place= for its parameters and list= for the lists that asked it.';

@@ -1,4 +1,5 @@
--- The best position of each domain in each observation. A domain counts once, however many of its pages are shown.
+-- The best position of each domain in each observation. A domain counts once, even if an answer shows several of its
+-- pages.
 create or replace view analysis.ranks as
 select
   best.query_id,

@@ -6,7 +6,8 @@ select
   organic_results.position,
   organic_results.page_id,
   case
-    -- Evaluated once: if no domain line names a folder or a wildcard, results need no further look-up.
+    -- This condition is evaluated once. If no domain line names a folder or a wildcard, results need no further
+    -- look-up.
     when domains.domain like any ((select analysis.site_patterns())::text[])
       then analysis.site_of(domains.domain, pages.url_key)
     else domains.domain
@@ -14,7 +15,7 @@ select
   domains.site,
   organic_results.title,
   organic_results.snippet,
-  -- One number is compared and copied many times faster than a pair. A position beyond 2^40 counts as no position.
+  -- One number can be compared and copied many times faster than two. A position of 2^40 or more counts as no position.
   case when organic_results.position between 0 and 1099511627775
     then (organic_results.position << 20) | organic_results.ordinal
   end as place,
@@ -23,8 +24,8 @@ from organic_results
 left join pages on pages.id = organic_results.page_id
 -- If an answer names no host for a result, the host is taken from the address. A single join covers both cases.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
-comment on view public.result_domains is 'Organic results of all answers of every origin, with the domain for which each counts. For analysis, use analysis.results.';
+comment on view public.result_domains is 'Organic results of all answers of every origin, each with the domain for which the result counts. For analysis, use analysis.results.';
 comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';
-comment on column public.result_domains.position is 'Position that the API reports; null if it reports none that can be read.';
+comment on column public.result_domains.position is 'Position that the API reports; null if the API reports no readable position.';
 comment on column public.result_domains.page_id is 'Id of the page; null if the result has no address.';
 comment on column public.result_domains.place is 'Position and ordinal in one number: position = place >> 20, ordinal = place & 1048575. The lowest number is the best position.';

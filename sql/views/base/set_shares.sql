@@ -1,5 +1,5 @@
--- Sums for each domain, set of labels and day: stored sums for finished days, and sums computed from the answers for
--- other days.
+-- Sums for each domain, set of labels and day. Finished days have stored sums. The sums of other days are computed from
+-- the answers.
 create or replace view analysis.set_shares as
 select
   finished_days.run_date,
@@ -19,7 +19,8 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
 union all
--- Read day by day: a query over all days would be planned for all days, even if only a few are needed.
+-- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
+-- needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks
@@ -32,7 +33,7 @@ select
   live.positions, live.clicks
 from analysis.live_shares as live
 where (select analysis.basis() is null);
-comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Sums over sets give the totals for any slice and any pair of dimensions.';
+comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Summing the rows of several sets gives the totals for any slice and any pair of dimensions.';
 comment on column analysis.set_shares.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.set_shares.labels is 'Labels of the set, including those for device, country, language, place and list.';
 comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';

@@ -1,4 +1,5 @@
--- Each new answer with its difference from the previous one: stored for finished days, and computed for the others.
+-- Each new answer with its difference from the previous answer. The rows are stored for finished days, and computed for
+-- other days.
 create or replace view analysis.step_days as
 select
   kept.query_id,
@@ -27,14 +28,15 @@ left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
-  -- If a query was not always in the slice, its previous answer within the slice may be older than the stored one.
-  -- Stored rows are therefore used only for queries that were always in the slice.
+  -- If a query was not always in the slice, its previous answer within the slice may be older than the stored previous
+  -- answer. Stored rows are therefore used only for queries that were always in the slice.
   and case when (select analysis.slice() is not null)
     then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
     else 1
   end <> 0
 union all
--- Read day by day: a query over all days would be planned for all days, even if only a few are needed.
+-- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
+-- needed.
 select
   found.query_id,
   unfinished_days.run_date,
@@ -87,15 +89,15 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
       and live.run_date not in (select unfinished_days.run_date from analysis.unfinished_days)
     )::integer
   end <> 0;
-comment on view analysis.step_days is 'Difference between each new answer to a query and the previous one. Volatility and churn are computed from these rows.';
+comment on view analysis.step_days is 'Difference between each new answer to a query and the previous answer. Volatility and churn are computed from these rows.';
 comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
 comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top 10 of both answers.';
-comment on column analysis.step_days.switched is 'Domains whose best page differs from that in the previous answer; null if not computed.';
+comment on column analysis.step_days.switched is 'Domains whose best page differs from their best page in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';
 comment on column analysis.step_days.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if not computed.';
-comment on column analysis.step_days.moves is 'Number of places that each domain moved since the previous answer; null if not computed.';
+comment on column analysis.step_days.moves is 'Number of places by which each domain moved since the previous answer; null if not computed.';
 comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -13,11 +13,11 @@ language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
   last constant integer := coalesce(array_length(ids, 1), 0);
-  -- Calls that reported a balance and have not been put in order yet: the first waiting_count elements of the array.
+  -- Calls that reported a balance and have not been put in order yet. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- End times of these calls, and balances before their charges, in the same order. Unused elements hold infinity and
-  -- null.
+  -- End times of the waiting calls, and the balances before their charges, in the same order. Unused end times are
+  -- infinity, and unused balances are null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
   -- Calls that reported no balance. Their cost is visible only in the balance that another call reported.
@@ -49,9 +49,9 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- The next call is one whose balance before its charge equals the current balance. If there is none, something
-    -- other than our calls changed the balance: it fell to the highest such balance that is lower or, if none is lower,
-    -- rose to the highest one.
+    -- Picks a call whose balance before its charge equals the current balance. If there is no such call, something
+    -- other than our calls changed the balance. In that case, picks the call with the highest balance below the current
+    -- balance or, if no call has a lower balance, the call with the highest balance.
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
       found := befores[place];
@@ -81,9 +81,9 @@ begin
     end if;
 
     fall := balance - found;
-    -- The first pass considers calls with a known cost, the second pass calls that may have cost something. The balance
-    -- of this call certainly includes any call that ended before this one began. If the balance did not fall by the
-    -- cost of the earlier call, credits were added in the meantime.
+    -- The first pass considers silent calls with a known cost, the second pass silent calls that may have been charged.
+    -- The balance of the picked call certainly includes every call that ended before the picked call began. If the
+    -- balance did not fall by the cost of such a call, credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
@@ -124,7 +124,7 @@ begin
     after := finished[i];
   end loop;
 
-  -- No later balance was reported, so the reported costs of these calls are subtracted.
+  -- No later balance was reported, so the reported costs of the remaining silent calls are subtracted.
   for place in 1..silent_count loop
     part := silent[place];
     continue when balance is null or used[part] is null;

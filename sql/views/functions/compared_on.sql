@@ -1,5 +1,5 @@
--- The rows of analysis.live_steps for one day. Written in plpgsql, so that the planner does not inline it into every
--- view.
+-- The rows of analysis.live_steps for one day. The function is written in plpgsql, so that the planner does not inline
+-- it into every view.
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
@@ -26,7 +26,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Read answer by answer: a single join would read the results of all days.
+      -- The results are read answer by answer. A single join would read the results of all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -40,14 +40,15 @@ begin
     compared as (
       select
         query_id,
-        -- Both answers are compared down to the last position of the shallower one, because nothing is known below it.
+        -- Both answers are compared down to the last position of the shallower answer, because the positions below are
+        -- known only for the deeper answer.
         coalesce(
           sum(abs(
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- Largest possible difference: the value if no page had stayed. It is computed from the actual positions,
-          -- because two pages may share a position and some positions may be empty.
+          -- Divides by the largest possible difference, which would result if no page had stayed. This difference is
+          -- computed from the actual positions, because two pages may share a position and some positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -90,7 +91,7 @@ begin
           (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
         from results
         join divided using (query_id, domain)
-        -- As in result_domains, a greater value counts as no position.
+        -- As in result_domains, a position of 2^40 or more counts as no position.
         where position between 0 and 1099511627775
         group by query_id, domain
       ) as best
@@ -153,4 +154,4 @@ begin
     left join public.searches as before on before.id = steps.previous_search_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Others show whether a label changed and how many places each domain moved.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Further columns show whether a label changed and by how many places each domain moved.';

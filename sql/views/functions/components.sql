@@ -35,7 +35,7 @@ begin
       parent[y] := parent[parent[y]];
       y := parent[y];
     end loop;
-    -- A component is named after its first node in order, so that equal graphs give equal results.
+    -- A component is named after its first node in byte order, so that equal graphs give equal results.
     if x < y then
       parent[y] := x;
     elsif y < x then

@@ -133,4 +133,4 @@ language sql stable parallel safe as $$
   where idle.run_date between since and until
     and not (select analysis.slice() is not null)
 $$;
-comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. Other days are not read.';
+comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. The data of other days is not read.';

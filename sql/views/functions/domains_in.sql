@@ -1,5 +1,5 @@
--- The domains of one answer with their best positions: stored for answers of finished days, and computed from the
--- results for others.
+-- The domains of one answer with their best positions. For answers of finished days, the domains are stored. For other
+-- answers, they are computed from the results.
 create or replace function analysis.domains_in(search bigint, among text[] default null)
 returns table (domain text, place bigint)
 language sql stable parallel safe rows 10 as $$
@@ -8,7 +8,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing. Its rows are visible to no other transaction.
+      -- Includes the day that this transaction is storing. The rows of that day are visible to no other transaction.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())
@@ -29,7 +29,7 @@ language sql stable parallel safe rows 10 as $$
   where domains_in.among is null
     or (
       held.domain = any (domains_in.among)
-      -- For answers without a requested domain, nothing more is read: neither stored arrays nor results.
+      -- For answers without a requested domain, neither the stored arrays nor the results are read.
       and (kept.search_id is null or kept.domains && domains_in.among)
     )
 $$;

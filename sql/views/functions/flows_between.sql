@@ -38,7 +38,8 @@ language sql stable parallel safe as $$
       or takers.domain = any (flows_between.domains)
     )
   union all
-  -- Includes clicks without a known gainer and clicks without a known loser, so that rows and columns add up.
+  -- Includes lost clicks without a known gainer and gained clicks without a known loser, so that the rows add up to the
+  -- losses and gains of each domain.
   select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
   from changes
   join totals on totals.query_id = changes.query_id
@@ -53,4 +54,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker or loser is null if it is not a known domain. Rows add up to the losses and gains of each domain. The third argument selects domains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker is null if no gainer is known, and loser is null if no loser is known. The rows add up to the losses and gains of each domain. The third argument restricts the result to clicks that the given domains lost or gained.';

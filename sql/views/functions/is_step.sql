@@ -1,4 +1,4 @@
--- Whether an observation is new evidence, by the rule of analysis.steps. Called for one observation at a time.
+-- True if an observation is new evidence, by the rule of analysis.steps. The function judges one observation at a time.
 create or replace function analysis.is_step(
   query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
 ) returns boolean
@@ -13,4 +13,4 @@ language sql stable parallel safe as $$
       and earlier.fetched_at >= is_step.fetched_at
   )
 $$;
-comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps: it was bought for its day, or it was reused and is newer than all earlier ones of the same origin and API.';
+comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps. Its answer must have been bought for its day, or must be a reused answer that is newer than all answers of earlier days from the same origin and API.';

@@ -1,4 +1,4 @@
--- The moves of some domains on a day, each compared with earlier moves for the same query.
+-- The moves of the given domains on a day, each compared with earlier moves for the same query.
 create or replace function analysis.judged_moves(night date, domains text[], most_answers integer default 30)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, change text,

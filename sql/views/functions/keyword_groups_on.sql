@@ -31,10 +31,10 @@ language sql stable as $$
     queries.q,
     query_days.weight,
     count(*) over (partition by members.component),
-    -- A component is named after its first node in order: in this case, the smallest id.
+    -- The group is named after the first node of its component, which is the smallest id.
     members.component
   from members
   left join public.queries on queries.id = members.query_id
   left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night
 $$;
-comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day, connected by pairs that share a minimum number of their top 10 pages, 4 by default. A chain of pairs forms one group, unlike in analysis.heavier_twins.';
+comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day. Two queries are connected if their top 10 results share a minimum number of pages, 4 by default. A chain of connected queries forms one group, unlike in analysis.heavier_twins.';

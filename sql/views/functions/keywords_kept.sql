@@ -1,4 +1,5 @@
--- The stored keywords of a day, if they contain the last known answer to each query.
+-- Id of the finished day whose stored keywords contain the last known answer to each query; null if there is no such
+-- day.
 create or replace function analysis.keywords_kept(day date, most_age integer) returns bigint
 language sql stable parallel safe as $$
   select finished_keyword_days.finish_id
@@ -14,4 +15,4 @@ language sql stable parallel safe as $$
       where away_days.run_date between keywords_kept.day - 30 and keywords_kept.day
     )
 $$;
-comment on function analysis.keywords_kept(date, integer) is 'Id of the finished day whose rows in finished_keywords name the last known answer to each query (analysis.known_on) on that day; null if there are none.';
+comment on function analysis.keywords_kept(date, integer) is 'Id of the finished day whose rows in finished_keywords name the last known answer to each query (analysis.known_on) on that day; null if there are no such rows.';

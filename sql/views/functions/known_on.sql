@@ -1,4 +1,5 @@
--- The last known answer to each query on a day, with its day. This makes days with different lists comparable.
+-- The last known answer to each query on a day, with the run date of that answer. Days on which different lists were
+-- bought can be compared in this way.
 create or replace function analysis.known_on(day date, most_age integer default 31)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
@@ -14,7 +15,8 @@ language sql stable parallel safe as $$
   -- Arguments are evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
-  -- Most queries were asked on the day itself. Their answers are read at once, and only the others are looked up.
+  -- Most queries were asked on the day itself. Their answers are read together. Only the answers to the other queries
+  -- are looked up one by one.
   left join lateral (
     select *
     from analysis.observations
@@ -27,7 +29,8 @@ language sql stable parallel safe as $$
     union all
     (
       select seen.query_id, seen.run_date, seen.search_id, seen.depth, seen.fetched_at, seen.origin, seen.api
-      -- Runs are sorted before any is read, because the newest run that contains the query is usually the one needed.
+      -- The runs are sorted before their tasks are read, because the newest run that contains the query usually has the
+      -- needed answer.
       from (
         select runs.id, runs.run_date
         from public.runs
@@ -51,7 +54,7 @@ language sql stable parallel safe as $$
         from analysis.observations
         where observations.query_id = queries.id
           and observations.run_date = earlier.run_date
-        -- Kept as a separate subquery, so that the conditions on day and query are applied inside it.
+        -- This is a separate subquery, so that the conditions on day and query are applied inside it.
         offset 0
       ) as seen
       order by earlier.run_date desc

@@ -1,5 +1,5 @@
--- The rows of analysis.live_labels for one day. Written in plpgsql, so that the planner does not inline it into every
--- view.
+-- The rows of analysis.live_labels for one day. The function is written in plpgsql, so that the planner does not inline
+-- it into every view.
 create or replace function analysis.labels_on(day date)
 returns table (
   run_date date, set_id bigint, labels text[], queries bigint, weight double precision, planned bigint,

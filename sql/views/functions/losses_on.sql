@@ -1,5 +1,5 @@
--- Positions in the top 10 that domains lost by a finished day: confirmed on that day, or not confirmed yet. Written in
--- plpgsql, so that the planner does not inline it into every view.
+-- Positions in the top 10 that domains lost by a finished day. A loss is included if that day confirms it, or if it is
+-- not confirmed yet. The function is written in plpgsql, so that the planner does not inline it into every view.
 create or replace function analysis.losses_on(day date)
 returns table (
   query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
@@ -68,7 +68,7 @@ begin
     )
     select
       judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
-      -- The answer that shows the old position is not one of the two that confirm its loss.
+      -- Two later answers must confirm the loss. The answer that shows the old position is not one of them.
       judged.base_run_date <> judged.previous_run_date
         and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
         and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)
@@ -84,4 +84,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day: those whose loss its answers confirm, and those whose loss is not yet confirmed. Earlier losses come from the stored rows of the day of the previous answer, so that older answers are not read.';
+comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day. A loss is included if the answers of the day confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the day of the previous answer, so that older answers need not be read.';

@@ -46,4 +46,4 @@ language sql stable parallel safe as $$
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;
-comment on function analysis.moves_of(bigint, integer, bigint, integer) is 'Changes of each domain between two answers to one query. The arguments are the id and depth of the answer, then those of the previous one.';
+comment on function analysis.moves_of(bigint, integer, bigint, integer) is 'Changes of each domain between two answers to one query. The arguments are the id and depth of the answer, followed by the id and depth of the previous answer.';

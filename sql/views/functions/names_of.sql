@@ -1,4 +1,4 @@
--- The values of a set of labels in one dimension, one row each.
+-- The values that a set of labels has in one dimension, one row for each value.
 create or replace function analysis.names_of(labels text[], dimension text) returns setof text
 language sql immutable parallel safe rows 2 as $$
   select '*'
@@ -11,4 +11,4 @@ language sql immutable parallel safe rows 2 as $$
       else starts_with(label, dimension || '=')
     end
 $$;
-comment on function analysis.names_of(text[], text) is 'Values of a set of labels, such as those of analysis.label_sets, in one dimension. The dimension is device, country, language, place, list, label (the labels that lists give) or all (one row, *).';
+comment on function analysis.names_of(text[], text) is 'Values that a set of labels, such as a row of analysis.label_sets, has in one dimension. The dimension is device, country, language, place, list, label (the labels that lists give) or all (one row with the value *).';

@@ -1,5 +1,5 @@
--- The newest day that can be compared with earlier ones. This is not always the latest date, which may hold a single
--- query.
+-- The newest day that can be compared with earlier days. The latest date may not qualify, for example because only one
+-- query was asked on it.
 create or replace function analysis.newest_day(list text default null) returns date
 language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
@@ -17,7 +17,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- If the day has no other run, its stored sums count the same queries.
+        -- If the day has no other run, the stored sums of the day count the same queries.
         (
           select sum(kept.planned)
           from public.finished_labels as kept
@@ -60,7 +60,7 @@ language sql stable parallel safe cost 100000 as $$
       order by nights.run_date desc
       limit 1
     ),
-    -- No day has enough answers: use the newest day with any answer.
+    -- If no day has enough answers, the newest day with any answer is used.
     (
       select chosen.run_date
       from chosen
@@ -77,4 +77,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, of all lists or of one, with at least half as many answers as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, it is the newest day with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, the result is the newest day with any answer.';

@@ -43,4 +43,4 @@ language sql stable parallel safe as $$
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks in both. Weights are the current ones of the lists. Hosts with and without a leading www. count as one. The third argument restricts the result to pages of the given domains.';
+comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks on both days. The weights are the current weights in the lists. A host with a leading www. and the same host without it count as one. The third argument restricts the result to pages of the given domains.';

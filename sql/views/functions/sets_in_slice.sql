@@ -1,9 +1,9 @@
 -- The sets of labels of finished days that belong to the slice in use.
 create or replace function analysis.sets_in_slice() returns bigint[]
 language sql stable parallel safe as $$
-  -- The array is never empty, because "null in (list)" is unknown for a list with elements and false for an empty one.
+  -- The array is never empty, because "null in (list)" is unknown for a list with elements and false for an empty list.
   select array_prepend(0, array_agg(sets.set_id))
-  -- A set of labels is the same on all days, so each is evaluated once.
+  -- A set of labels is the same on all days, so each set is evaluated once.
   from (select distinct on (set_id) set_id, labels from public.finished_labels order by set_id) as sets
   where analysis.holds(sets.labels)
 $$;

@@ -1,4 +1,5 @@
--- The results of one answer, found by its id. A test compares them with the rows of public.result_domains.
+-- The results of one answer, found by the id of the answer. A test compares these rows with those of
+-- public.result_domains.
 create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
 language sql stable parallel safe rows 10 as $$
   select
@@ -18,10 +19,10 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- Joined only for url_key: a query that does not use url_key reads no page.
+  -- This join serves only url_key. A query that does not use url_key reads no page.
   left join public.pages on pages.id = shown.page_id
-  -- The address is looked up for results without a host, or with a host whose folders count separately. This costs less
-  -- than a join for a few results, but more for all results of all answers.
+  -- The address is looked up for results without a host, or with a host whose folders count separately. For the few
+  -- results of one answer, the look-ups cost less than a join. For all results of all answers, they would cost more.
   left join lateral (
     select
       addresses.url_key,
@@ -34,8 +35,8 @@ language sql stable parallel safe rows 10 as $$
     offset 0
   ) as addressed on true
   where shown.search_id = search
-  -- Kept as a separate subquery, because the planner expects too many answers and would otherwise read the results of
-  -- all answers.
+  -- This query stays a separate subquery. Otherwise, the planner, which expects too many answers, would read the
+  -- results of all answers.
   offset 0
 $$;
 comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers of one day does not read the results of other days.';

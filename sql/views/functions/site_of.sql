@@ -23,11 +23,11 @@ language sql stable parallel safe as $$
           or starts_with(path, folder || '/')
           or starts_with(path, folder || '?')
         )
-      -- The most specific line: a host before a wildcard, then the longest folder.
+      -- The most specific line comes first: a host before a wildcard, then the longest host, then the longest folder.
       order by wide, length(root) desc, length(folder) desc nulls last
       limit 1
     ),
     site_of.host
   ) collate "C"
 $$;
-comment on function analysis.site_of(text, text) is 'Domain for which a page counts. It is the host, given without a leading www., unless a line of our domains or of rivals names the folder or a matching wildcard. If several lines match, the most specific one counts. The dates of lines are ignored.';
+comment on function analysis.site_of(text, text) is 'Domain for which a page counts. This domain is the host, given without a leading www., unless a line of our domains or of rivals names the folder or a matching wildcard. If several lines match, the most specific line counts. The dates of lines are ignored.';

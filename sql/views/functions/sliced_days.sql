@@ -1,5 +1,5 @@
--- Queries of the slice in use with the days on which they belong to it. Written in plpgsql, so that the planner does
--- not inline it into every view, because few queries need it.
+-- Queries of the slice in use with the days on which they belong to it. The function is written in plpgsql, so that the
+-- planner does not inline it into every view. Few queries need it.
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$

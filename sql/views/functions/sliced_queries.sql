@@ -1,4 +1,5 @@
--- Queries that belonged to the slice in use on at least one finished day, and whether they did so on all finished days.
+-- Queries that belonged to the slice in use on at least one finished day. A flag marks the queries that belonged to it
+-- on every finished day.
 create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
 language sql stable parallel safe as $$
   select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
@@ -9,4 +10,4 @@ language sql stable parallel safe as $$
   group by kept.query_id
   having bool_or(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
 $$;
-comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on at least one finished day. always is true if the query belonged to it on every finished day that contains the query.';
+comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on at least one finished day. The column always is true if the query belonged to the slice on every finished day that contains the query.';

@@ -1,5 +1,5 @@
 -- The rows of analysis.steps for one day, without the cost of reading all other days. Each answer is traced back to the
--- previous one.
+-- previous answer.
 create or replace function analysis.steps_on(night date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text,
@@ -19,7 +19,7 @@ language sql stable parallel safe as $$
   ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
-    -- Runs are sorted before any is read, because the previous run is usually the one needed.
+    -- The runs are sorted before their tasks are read, because the previous run usually has the needed answer.
     from (
       select runs.id, runs.run_date
       from public.runs
@@ -43,7 +43,7 @@ language sql stable parallel safe as $$
         and observations.run_date = earlier.run_date
         and observations.origin = now.origin
         and observations.api = now.api
-      -- Kept as a separate subquery, so that the conditions on day and query are applied inside it.
+      -- This is a separate subquery, so that the conditions on day and query are applied inside it.
       offset 0
     ) as found
     where found.evidence = 'bought'
@@ -51,7 +51,8 @@ language sql stable parallel safe as $$
     order by earlier.run_date desc
     limit 1
   ) as before on true
-  -- Answers that were bought for their day always count. Calling the function for each would double the cost.
+  -- Answers that were bought for their day always count. Calling the function for these answers, too, would double the
+  -- cost.
   where now.evidence = 'bought'
     or analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
 $$;

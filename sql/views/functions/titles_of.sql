@@ -1,5 +1,5 @@
--- Pages that two answers show with different titles. If an answer shows an address twice, only its first title counts;
--- otherwise, the two titles would be compared with each other.
+-- Pages that two answers show with different titles. If an answer shows an address twice, only the first of the two
+-- titles counts; otherwise, the two titles would be compared with each other.
 create or replace function analysis.titles_of(search bigint, previous_search bigint)
 returns table (
   domain text, url_key text, "position" bigint, previous_title text, title text, previous_snippet text, snippet text
@@ -27,4 +27,4 @@ language sql stable parallel safe as $$
         and first.ordinal < before.ordinal
     )
 $$;
-comment on function analysis.titles_of(bigint, bigint) is 'Pages that two answers show under the same address with different titles. The arguments are the id of the answer and that of the previous one.';
+comment on function analysis.titles_of(bigint, bigint) is 'Pages that two answers show under the same address with different titles. The arguments are the id of the answer and the id of the previous answer.';

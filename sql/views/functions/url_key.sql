@@ -1,4 +1,4 @@
--- Normalizes an address from a list. A test compares it with the same rule in src/core/search/parse.ts.
+-- Normalizes an address from a list. A test compares this function with the same rule in src/core/search/parse.ts.
 create or replace function analysis.url_key(url text) returns text
 language sql immutable strict parallel safe as $$
   select lower(parts[1])

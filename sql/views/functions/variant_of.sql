@@ -1,4 +1,4 @@
--- Parameters that distinguish a query from others with the same text, by its id.
+-- Parameters that distinguish a query, given by its id, from other queries with the same text.
 create or replace function analysis.variant_of(query uuid) returns text
 language sql stable parallel safe as $$
   select analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num)

@@ -1,4 +1,4 @@
--- Number of queries that name each entity, by day.
+-- Number of queries whose answers name each entity, by day.
 create or replace view analysis.entity_frequency as
 select
   observations.run_date,
@@ -7,7 +7,7 @@ select
   count(distinct observations.query_id) as queries,
   sum(query_days.weight) as weight
 from analysis.observations
--- Read answer by answer: a single join would read the entities of all answers even for a single day.
+-- The entities are read answer by answer. A single join would read the entities of all answers, even for a single day.
 cross join lateral (
   select distinct search_entities.entity_id
   from search_entities

@@ -10,7 +10,7 @@ frequency as materialized (
   from named
   group by entity_id
 ),
--- An entity in fewer than three answers cannot share three answers with another one.
+-- An entity in fewer than three answers cannot share three answers with another entity.
 frequent as materialized (
   select named.query_id, named.entity_id
   from named

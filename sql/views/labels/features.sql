@@ -33,7 +33,7 @@ cross join lateral (
     else coalesce(named.domain, addressed.domain)
   end as domain
 ) as counted;
-comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are the blocks of an answer that the API specification does not name. Results, entities, clusters and related searches are not SERP features. For answers stored before SERP features were supported, run npm run reparse -- --all to add rows.';
+comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are the blocks of an answer that the API specification does not name. Results, entities, clusters and related searches are not SERP features. Answers stored before SERP features were supported have no rows until npm run reparse -- --all adds them.';
 comment on column analysis.features.kind is 'Kind of SERP feature, under the name used in the answer.';
 comment on column analysis.features.place is 'Index of the item within its SERP feature, from 1.';
 comment on column analysis.features.ours is 'True if the domain was ours on that day.';

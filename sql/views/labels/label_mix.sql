@@ -21,7 +21,7 @@ from (
 ) as counted;
 comment on view analysis.label_mix is 'Number of queries and share of the weight for each intent and sentiment, by day.';
 comment on column analysis.label_mix.kind is 'Kind of label: intent or sentiment.';
-comment on column analysis.label_mix.label is 'Label as given by the API; null if the answer has none.';
+comment on column analysis.label_mix.label is 'Label as given by the API; null if the answer has no label.';
 comment on column analysis.label_mix.queries is 'Number of queries whose answer has this label.';
 comment on column analysis.label_mix.weight is 'Sum of the weights of the queries whose answer has this label.';
 comment on column analysis.label_mix.share is 'Fraction of the total weight of all queries that belongs to queries with this label, 0 to 1.';

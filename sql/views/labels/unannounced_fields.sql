@@ -1,4 +1,4 @@
--- Fields of answers that the API specification does not name, with the times at which they were seen.
+-- Fields of answers that the API specification does not name, with the times at which they were first and last seen.
 create or replace view analysis.unannounced_fields as
 select
   fields.place,
@@ -13,7 +13,7 @@ from (
   cross join jsonb_object_keys(extra) as field
   where extra is not null
   union all
-  -- An answer counts once for a field, however many of its results have it.
+  -- An answer counts once for a field, even if several of its results have the field.
   select distinct search_id, 'result', field
   from organic_results
   cross join jsonb_object_keys(extra) as field

@@ -1,4 +1,4 @@
--- Daily changes of each balance, by explanation.
+-- Daily changes of each balance, grouped by explanation.
 create or replace view analysis.account_days as
 select
   statement.account,
@@ -19,7 +19,7 @@ select
   (max(array[statement.line, statement.balance]))[2] as closing_balance
 from analysis.statement
 group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
-comment on view analysis.account_days is 'Daily changes of the balance of each account (UTC), by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
+comment on view analysis.account_days is 'Daily changes of the balance of each account (UTC), grouped by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
 comment on column analysis.account_days.account is 'Name of the account.';
 comment on column analysis.account_days.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.account_days.day is 'Day, in UTC.';

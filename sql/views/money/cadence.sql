@@ -33,6 +33,6 @@ comment on column analysis.cadence.due_on is 'First run date on which the query 
 comment on column analysis.cadence.by_chance is 'True if the query was drawn at random to be asked on decided_on, although it was not due.';
 comment on column analysis.cadence.why is 'Reason for the interval, in one sentence.';
 comment on column analysis.cadence.decided_on is 'Run date of the night to which the decision applies.';
-comment on column analysis.cadence.last_run_date is 'Run date of the newest answer to the query; null if there is none.';
+comment on column analysis.cadence.last_run_date is 'Run date of the newest answer to the query; null if the query has no answer.';
 comment on column analysis.cadence.fetched_at is 'Time at which the newest answer to the query was received.';
 comment on column analysis.cadence.search_id is 'Id of the newest answer to the query.';

@@ -6,7 +6,8 @@ with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- If a query was not always in the slice, its previous answer within the slice may be a different one.
+      -- If a query was not always in the slice, its previous answer within the slice may differ from the stored
+      -- previous answer.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select
@@ -91,7 +92,7 @@ from (
           then count(*) filter (where volatility.volatility > 0)
         end as changed
       from searches
-      -- An answer may be compared on two days; it counts once.
+      -- An answer that is compared on two days counts once.
       left join (
         select search_id, max(volatility) as volatility
         from analysis.volatility
@@ -124,9 +125,9 @@ comment on view analysis.costs is 'Credits used for the queries of each list and
 comment on column analysis.costs.calls is 'Number of calls sent.';
 comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers of all origins.';
 comment on column analysis.costs.answers is 'Number of readable answers of the selected origins.';
-comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous one; null if some of the answers are in the archive.';
+comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if some of the answers are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';
-comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the most that these calls can have cost.';
+comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the maximum that these calls can have cost.';
 comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

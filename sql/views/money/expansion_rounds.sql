@@ -88,7 +88,7 @@ join lists on lists.id = counted.list_id
 join lists as sources on sources.id = counted.source_list_id
 left join brought on brought.list_id = counted.list_id and brought.round = counted.round
 left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
-comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers fall, further rounds bring little.';
+comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers become low, further rounds find little that is new.';
 comment on column analysis.expansion_rounds.list is 'Name of the list to which the related searches were added.';
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
 comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 asks related searches of the expanded list, round 2 asks related searches found in round 1, and so on.';

@@ -24,7 +24,8 @@ left join (
       where ours.domain = lost.domain
     )) as ours
   from analysis.confirmed_losses as lost
-  -- A loss counts for each list that asked the query that day, because each list alone would have found it.
+  -- A loss counts for each list that asked the query that day, because each of these lists alone would have found the
+  -- loss.
   join (
     select
       runs.run_date, lists.name as list, array_agg(runs.id) as runs,
@@ -33,8 +34,8 @@ left join (
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- The only list of a day asked every query of the day. For other days, tasks are looked up by key, one at a time,
-  -- because there are far fewer losses than tasks.
+  -- If a day has only one list, that list asked every query of the day. For other days, tasks are looked up by key, one
+  -- at a time, because there are far fewer losses than tasks.
   where case when asked.lists = 1 then 1
     else (exists (
       select
@@ -45,9 +46,9 @@ left join (
   end <> 0
   group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
-comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer time, divide the sums.';
+comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer period, divide the sum of the credits by the sum of the losses.';
 comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers of all origins.';
 comment on column analysis.insight_costs.losses is 'Number of losses, over all domains, that answers of the day confirmed.';
 comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses of domains that were ours on that day.';
-comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if there was none.';
-comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss of our domains; null if there was none.';
+comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if no loss was confirmed.';
+comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss of our domains; null if no such loss was confirmed.';

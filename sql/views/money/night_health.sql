@@ -36,5 +36,5 @@ comment on column analysis.night_health.price is 'Mean number of credits used pe
 comment on column analysis.night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
 comment on column analysis.night_health.paused_minutes is 'Minutes of the run in which nothing could be bought, because its accounts were stopped or because it had ended and was not yet reopened. These minutes do not count when the duration is judged.';
 comment on column analysis.night_health.workers is 'Number of workers that made the calls of the run.';
-comment on column analysis.night_health.usual_from is 'Id of the first of three similar runs, of which this run is the third. Their difference from earlier runs now counts as normal. Null if no change became lasting with this run.';
+comment on column analysis.night_health.usual_from is 'Id of the first of three similar runs, of which this run is the third. The difference between these three runs and earlier runs now counts as normal. Null if no change became lasting with this run.';
 comment on column analysis.night_health.judged_at is 'Time at which the run was judged.';

@@ -1,7 +1,7 @@
 -- Nodes of the graph of related searches.
 create or replace view analysis.related_nodes as
--- A finished day stores only related searches that no earlier day has stored. All answers are therefore read if any day
--- is archived, and for queries that were not always in the slice.
+-- A finished day stores only related searches that no earlier day has stored. Therefore, all answers are read if any
+-- day is archived. If a query was not always in the slice, all answers to this query are read.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
@@ -36,7 +36,8 @@ edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
-    -- Kept as a separate subquery, so that each text is normalized once and not for each query that suggests it.
+    -- This is a separate subquery, so that each text is normalized once and not again for each query that suggests the
+    -- text.
     offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related
@@ -70,7 +71,7 @@ left join mutual on mutual.node = found.node;
 comment on view analysis.related_nodes is 'Texts in the graph of related searches. For each text: the number of texts that suggest it, the number of texts that it suggests, and its connected component.';
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
 comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
-comment on column analysis.related_nodes.out_degree is 'Number of texts that the answers to this text suggest; 0 if it was never asked.';
+comment on column analysis.related_nodes.out_degree is 'Number of texts that the answers to this text suggest; 0 if this text was never asked.';
 comment on column analysis.related_nodes.reciprocal is 'Number of texts that this text suggests and that also suggest this text.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

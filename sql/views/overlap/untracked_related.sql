@@ -7,10 +7,10 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- An answer may contain a text in several spellings. Its query still counts only once.
+  -- An answer may contain a text in several spellings. The query of such an answer still counts only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
-  -- Read answer by answer: a single join would read the answers of all days.
+  -- The related searches are read answer by answer. A single join would read the answers of all days.
   cross join lateral (
     select search_related_searches.related_search_id
     from search_related_searches
@@ -20,7 +20,8 @@ from (
   join (
     select id, analysis.canonical(q) as text
     from related_searches
-    -- Kept as a separate subquery, so that each text is normalized once and not for each query that suggests it.
+    -- This is a separate subquery, so that each text is normalized once and not again for each query that suggests the
+    -- text.
     offset 0
   ) as related on related.id = shown.related_search_id
   where related.text <> ''

@@ -1,5 +1,5 @@
--- Domains that lost a position in the top ten in two consecutive answers: stored for finished days, and computed for
--- the others.
+-- Domains that lost a position in the top ten in two consecutive answers. The rows are stored for finished days, and
+-- computed for other days.
 create or replace view analysis.confirmed_losses as
 -- Losses that span an archived day, and losses for queries that were not always in the slice, are computed from the
 -- answers.
@@ -62,10 +62,10 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
--- Joined here, so that plans that use no column of the step leave out the join.
+-- The step is joined here, so that a plan that uses no column of the step can leave out the join.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
-comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';
+comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';

@@ -1,4 +1,4 @@
--- Pages whose title differs between an answer and the previous one.
+-- Pages whose title differs between an answer and the previous answer.
 create or replace view analysis.title_changes as
 select
   changed.query_id,
@@ -28,7 +28,7 @@ from (
   ) as titles
   where steps.retitled <> '{}'
   union all
-  -- Answers without stored title changes are all compared at once.
+  -- All answers without stored title changes are compared at once.
   select
     steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, shown.domain, pages.url_key, shown.position,
     before.title, shown.title, before.snippet, shown.snippet
@@ -38,8 +38,8 @@ from (
   join pages on pages.id = shown.page_id
   where steps.retitled is null
     and before.title is distinct from shown.title
-    -- If an answer shows an address twice, only its first title counts; otherwise, the two titles would be compared
-    -- with each other.
+    -- If an answer shows an address twice, only the first of the two titles counts; otherwise, the two titles would be
+    -- compared with each other.
     and not exists (
       select
       from organic_results as first
@@ -56,7 +56,7 @@ from (
     )
 ) as changed
 join queries on queries.id = changed.query_id;
-comment on view analysis.title_changes is 'Pages that an answer and the previous one show under the same address with different titles. If an answer shows the address twice, its first title counts.';
+comment on view analysis.title_changes is 'Pages that an answer and the previous answer show under the same address with different titles. If an answer shows the address twice, the first of the two titles counts.';
 comment on column analysis.title_changes.position is 'Position of the page in the answer.';
 comment on column analysis.title_changes.previous_title is 'Title of the page in the previous answer.';
 comment on column analysis.title_changes.title is 'Title of the page in the answer.';

@@ -21,5 +21,5 @@ comment on view analysis.volatility_nights is 'Mean volatility of each night, co
 comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';
 comment on column analysis.volatility_nights.volatility is 'Mean volatility of the compared queries, 0 to 1.';
 comment on column analysis.volatility_nights.usual is 'Mean volatility of up to thirty earlier nights.';
-comment on column analysis.volatility_nights.z is 'Difference from the usual volatility, in standard deviations of those earlier nights; 2 or more is a spike. Null with fewer than fourteen earlier nights.';
+comment on column analysis.volatility_nights.z is 'Difference from the usual volatility, in standard deviations of the earlier nights; 2 or more counts as a spike. Null with fewer than fourteen earlier nights.';
 comment on column analysis.volatility_nights.nights is 'Number of earlier nights used for the comparison.';

@@ -13,7 +13,7 @@ select
   best.depth,
   best.fetched_at
 from (
-  -- Only target pages are looked up, not the best position of every domain in every answer.
+  -- Only the domain of the target page is looked up. Reading the best position of every domain would cost more.
   select
     wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
     observations.q, observations.depth, observations.fetched_at, listed.place
@@ -43,7 +43,7 @@ from (
   cross join lateral analysis.domains_in(observations.search_id, array[wanted.domain]) as listed
   where listed.place is not null
 ) as best
--- Looked up one at a time, because far fewer queries have a target page than the planner expects.
+-- The pages are looked up one at a time, because far fewer queries have a target page than the planner expects.
 cross join lateral (
   select pages.url_key
   from organic_results as shown

@@ -1,4 +1,4 @@
--- Domains that appear in the same answers as ours.
+-- Domains that appear in the same answers as our domains.
 create or replace view analysis.competitors as
 with ours as materialized (
   select distinct domain
@@ -39,11 +39,11 @@ join spread as own_spread on own_spread.domain = ours.domain
 join spread on spread.domain = rivals.domain
 cross join everything
 group by ours.domain, rivals.domain, own_spread.queries, spread.queries, everything.queries;
-comment on view analysis.competitors is 'Domains that are not ours in the newest answers that show one of our domains, over the queries of the current lists.';
+comment on view analysis.competitors is 'Other domains in the newest answers that show one of our domains, for the queries of the current lists.';
 comment on column analysis.competitors.own_domain is 'One of our domains.';
 comment on column analysis.competitors.domain is 'Domain that is not ours.';
 comment on column analysis.competitors.shared is 'Number of queries whose newest answer shows both domains.';
 comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
 comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
 comment on column analysis.competitors.lift is 'Number of answers that show both domains, divided by the number expected by chance.';
-comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. It is a rival for every query, or a site such as an encyclopaedia that competes with no one in particular.';
+comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. Such a domain is a rival for every query, or a site such as an encyclopaedia that competes with no one in particular.';

@@ -130,7 +130,7 @@ describe('the library', () => {
     expect(describeLibrary()).toMatch(
       /^ranks +Where do domains rank for each query on a day, compared with an earlier day\?$/m,
     )
-    expect(describeLibrary()).toMatch(/^ +--top 20 {2}how many$/m)
+    expect(describeLibrary()).toMatch(/^ +--top 20 {2}number of rows$/m)
   })
 })
 

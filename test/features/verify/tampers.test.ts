@@ -100,8 +100,8 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set cheapest = 2`,
     ],
     found: [
-      'each answer tells the cost and the balance of its call',
-      'the spending since the newest balance is that of the calls that ended since',
+      'each answer has the cost and the balance of its call',
+      'the credits spent since the newest balance are those of the calls that ended since then',
     ],
   },
   {
@@ -113,7 +113,10 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set cheapest = 2`,
     ],
-    found: [says, 'the spending since the newest balance is that of the calls that ended since'],
+    found: [
+      says,
+      'the credits spent since the newest balance are those of the calls that ended since then',
+    ],
   },
   {
     title: 'no price that was forgotten on request, but what a body says',
@@ -124,7 +127,10 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set seen = seen - 1`,
     ],
-    found: [says, 'the spending since the newest balance is that of the calls that ended since'],
+    found: [
+      says,
+      'the credits spent since the newest balance are those of the calls that ended since then',
+    ],
   },
   {
     title: 'a call nobody could read that is called unsent, with the sums',
@@ -135,13 +141,13 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'each call with a response or an unknown outcome was sent',
-      'no task has more tries than calls',
+      'no task has more attempts than its calls allow',
     ],
   },
   {
     title: 'a raised balance',
     by: [sql`update accounts set obs_remaining = obs_remaining + 500`],
-    found: ['the balance of an account is one that an answer reported'],
+    found: ['the balance of an account was reported by an answer'],
   },
   {
     title: 'a lowered price',
@@ -149,7 +155,7 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
     ],
     found: [
-      'the prices of each price class are those in its answers',
+      'the prices of each price class are those reported by its answers',
       'reservations are no lower than the last prices',
     ],
   },
@@ -171,22 +177,22 @@ const tampers: readonly Tamper[] = [
       sql`delete from search_features where search_id = ${oneAnswer}`,
       sql`delete from searches where id = ${oneAnswer}`,
     ],
-    found: ['each call that was answered has its answer, unless the tables refused it'],
+    found: ['each answered call has its answer, unless the tables rejected that answer'],
   },
   {
     title: 'the oldest body gone',
     by: [sql`delete from raw_answers where call_id = (select min(call_id) from raw_answers)`],
     found: [
       'each response has its body, unless bodies of its age were pruned or archived',
-      'no more bodies are gone than were pruned, archived or forgotten',
+      'no more bodies are missing than were pruned, archived or forgotten',
     ],
   },
   {
     title: 'an answer that claims to be in the archive',
     by: [sql`update searches set archived = true where id = ${oneAnswer}`],
     found: [
-      'each archived answer is of a day in the archive, and each such day has as many',
-      'no archived answer has rows or a body here as well',
+      'each archived answer belongs to an archived day, and each archived day has its recorded number of answers',
+      'no archived answer still has rows or a body in the tables',
     ],
   },
   {
@@ -203,26 +209,26 @@ const tampers: readonly Tamper[] = [
   {
     title: 'a changed text of a query',
     by: [sql`update queries set q = 'another' where q = 'query 7'`],
-    found: ['each query has the key of what it asks', says],
+    found: ['the key of each query is derived from its parameters', says],
   },
   {
     title: 'another device of a query',
     by: [sql`update queries set device = 'mobile' where q = 'query 7'`],
-    found: ['each query has the key of what it asks'],
+    found: ['the key of each query is derived from its parameters'],
   },
   {
     title: 'a renamed page',
     by: [
       sql`update pages set url = url || 'x' where id = (select page_id from organic_results limit 1)`,
     ],
-    found: ['each page has the id of its address', says],
+    found: ['the id of each page is derived from its address', says],
   },
   {
     title: 'a renamed host',
     by: [
       sql`update domains set host = 'elsewhere.example' where id = (select domain_id from organic_results limit 1)`,
     ],
-    found: ['each domain has the id of its host', says],
+    found: ['the id of each domain is derived from its host', says],
   },
   {
     title: 'another key of every page',
@@ -247,9 +253,9 @@ const tampers: readonly Tamper[] = [
       sql`update related_searches set q = q || 'x'`,
     ],
     found: [
-      'each entity has the id of its name and type',
-      'each topic has the id of its label',
-      'each related query has the id of its text',
+      'the id of each entity is derived from its name and type',
+      'the id of each topic is derived from its label',
+      'the id of each related search is derived from its text',
       says,
     ],
   },
@@ -271,17 +277,17 @@ const tampers: readonly Tamper[] = [
   {
     title: 'shifted counts of a run',
     by: [sql`update runs set rows = rows + 1, accepted = accepted + 1`],
-    found: ['no more lines of a run gave a query than it has tasks'],
+    found: ['no run has more accepted lines than tasks'],
   },
   {
     title: 'fewer credits on the day',
     by: [sql`update accounts set day_spent = day_spent - 1`],
-    found: ['the credits of the day are at least those of the calls that began on it'],
+    found: ['the credits counted for the day cover the calls that began on that day'],
   },
   {
     title: 'more tries than calls',
     by: [sql`update tasks set attempts = attempts + 1 where search_id = ${oneAnswer}`],
-    found: ['no task has more tries than calls'],
+    found: ['no task has more attempts than its calls allow'],
   },
   {
     title: 'a task that is called forgotten and is still there, with what its call asked',
@@ -297,14 +303,14 @@ const tampers: readonly Tamper[] = [
     by: [
       sql`update calls set error_message = 'refused sk_live_fake0000' where outcome = 'unknown'`,
     ],
-    found: ['no message holds a key'],
+    found: ['no message contains an API key'],
   },
   {
     title: 'a key in what a stop says',
     by: [
       sql`insert into stops (account_id, reason, detail) select id, 'auth', 'sk_test_fake0000' from accounts`,
     ],
-    found: ['no message holds a key'],
+    found: ['no message contains an API key'],
   },
   {
     title: 'balances below the floor',
@@ -314,8 +320,8 @@ const tampers: readonly Tamper[] = [
       sql`update accounts set obs_remaining = 50`,
     ],
     found: [
-      'no call began that would have crossed the credit floor by the newest reported balance',
-      'no bound of a balance is higher than the reported balances',
+      'no call began that would have crossed the credit floor according to the newest reported balance',
+      'no lower bound of a balance is above a reported balance',
       says,
     ],
   },
@@ -350,12 +356,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a budget below what was spent',
-    'no run spent more than its budget, apart from calls that cost more than was set aside',
+    'no run spent more than its budget, apart from calls that cost more than was reserved',
     sql`update runs set budget = spent - 1`,
   ],
   [
     'a budget of a list below what was spent',
-    'no list spent more than its budget in this month, apart from calls that cost more than was set aside',
+    'no list spent more than its budget in this month, apart from calls that cost more than was reserved',
     sql`update lists set budget = 10`,
   ],
   [
@@ -365,17 +371,17 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'less that was spent since the newest balance',
-    'the spending since the newest balance is that of the calls that ended since',
+    'the credits spent since the newest balance are those of the calls that ended since then',
     sql`update accounts set spent_since = spent_since - 4`,
   ],
   [
     'a bound of the balance that was raised',
-    'no bound of a balance is higher than the reported balances',
+    'no lower bound of a balance is above a reported balance',
     sql`update accounts set told_least = told_least + 1000, next_told_seq = 0, next_told_least = 10000`,
   ],
   [
     'more bodies gone than were pruned',
-    'no more bodies are gone than were pruned, archived or forgotten',
+    'no more bodies are missing than were pruned, archived or forgotten',
     sql`
       with pruned as (
         insert into prunings (received_before, bodies) values (clock_timestamp() + interval '1 hour', 59)
@@ -399,32 +405,32 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a task with the answer of another one',
-    'each answered, reused or not asked task has its answer, no other has one',
+    'each answered, reused or not asked task has an answer, and no other task has one',
     sql`update tasks set search_id = search_id + 1 where search_id = ${oneAnswer}`,
   ],
   [
     'a task that was removed',
-    'the spending of each run is that of its calls',
+    'the credits of each run are those of its calls',
     sql`delete from tasks where search_id = ${oneAnswer}`,
   ],
   [
     'less spent by a run',
-    'the spending of each run is that of its calls',
+    'the credits of each run are those of its calls',
     sql`update runs set spent = spent - 4`,
   ],
   [
     'fewer credits in the month',
-    'the credits of the month are at least those of the calls that began in it',
+    'the credits counted for the month cover the calls that began in that month',
     sql`update accounts set month_spent = month_spent - 5`,
   ],
   [
     'more credits held than lost calls hold',
-    'credits held are those of calls with an unknown outcome',
+    'the credits held by an account are those of its calls with an unknown outcome',
     sql`update accounts set uncertain = uncertain + 4`,
   ],
   [
     'a call of an account that never made it',
-    'credits used by an account are those of its settled calls',
+    'the credits used by an account are those of its settled calls',
     sql`update calls set account_id = account_id + 1 where id = ${oneAnswer}`,
   ],
   [
@@ -439,17 +445,17 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a balance that an answer never told',
-    'each answer tells the cost and the balance of its call',
+    'each answer has the cost and the balance of its call',
     sql`update calls set credits_remaining = credits_remaining + 500 where id = ${oneAnswer}`,
   ],
   [
     'more that was spent since the newest balance',
-    'the spending since the newest balance is that of the calls that ended since',
+    'the credits spent since the newest balance are those of the calls that ended since then',
     sql`update accounts set spent_since = spent_since + 40`,
   ],
   [
     'answers without a balance left out of a bound',
-    'no bound of a balance is higher than the reported balances',
+    'no lower bound of a balance is above a reported balance',
     sql`
       with silent as (
         update calls set credits_remaining = null where id = ${oneAnswer}
@@ -477,22 +483,22 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a result that was removed',
-    'each answer has as many results as it counts',
+    'the result count of each answer is its number of results',
     sql`delete from organic_results where search_id = ${oneAnswer} and position = 1`,
   ],
   [
     'an answer of another origin',
-    'each answer says the origin that the account of its call buys from',
+    'each answer has the origin of the account of its call',
     sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
   ],
   [
     'a run that is called suspect for no reason',
-    'a run is suspect if it was judged so for a reason',
+    'a run is suspect exactly if its judgement has a reason',
     sql`update runs set suspect = not suspect`,
   ],
   [
     'a query that was bought twice at once',
-    'no query had two calls in flight where one answer serves both',
+    'no query had two calls in flight when one answer would have served both',
     sql`
       with later as (
         update calls

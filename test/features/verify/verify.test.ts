@@ -63,12 +63,16 @@ test('each sum of an account and of a run that does not match its calls is found
     return checks.filter(({ ok }) => !ok).map(({ name }) => name)
   }
   const sums = [
-    ['accounts', 'used_total', 'credits used by an account are those of its settled calls'],
-    ['accounts', 'reserved', 'credits set aside are those of calls in flight'],
-    ['accounts', 'uncertain', 'credits held are those of calls with an unknown outcome'],
-    ['runs', 'reserved', 'the spending of each run is that of its calls'],
-    ['runs', 'spent', 'the spending of each run is that of its calls'],
-    ['runs', 'uncertain', 'the spending of each run is that of its calls'],
+    ['accounts', 'used_total', 'the credits used by an account are those of its settled calls'],
+    ['accounts', 'reserved', 'the credits reserved by an account are those of its calls in flight'],
+    [
+      'accounts',
+      'uncertain',
+      'the credits held by an account are those of its calls with an unknown outcome',
+    ],
+    ['runs', 'reserved', 'the credits of each run are those of its calls'],
+    ['runs', 'spent', 'the credits of each run are those of its calls'],
+    ['runs', 'uncertain', 'the credits of each run are those of its calls'],
   ] as const
   for (const [table, column, name] of sums) {
     expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
@@ -88,7 +92,7 @@ test('a task with two calls in flight, or with the answer of another task, is fo
   const swap =
     'update tasks set search_id = other.search_id from tasks other where tasks.id <> other.id'
   expect(await foundAfter(swap)).toContain(
-    'each answered, reused or not asked task has its answer, no other has one',
+    'each answered, reused or not asked task has an answer, and no other task has one',
   )
   // An index prevents this, so the index must be damaged.
   const twice = `
@@ -112,8 +116,8 @@ test('a query marked as not asked is found if it was bought, has no answer, or h
     return checks.filter(({ ok }) => !ok).map(({ name }) => name)
   }
   const rests =
-    'a query that was not asked cost nothing, and an answer of its day or before stands in'
-  const has = 'each answered, reused or not asked task has its answer, no other has one'
+    'a query that was not asked cost nothing, and no answer of a later day is used for it'
+  const has = 'each answered, reused or not asked task has an answer, and no other task has one'
   const rest = `update tasks set state = 'not_asked', finished_at = now()`
   expect(await foundAfter(`${rest} where run_id = ${later}`)).toEqual([has])
   const given = `update tasks set search_id = (select max(id) from searches)`
@@ -155,7 +159,7 @@ test('a query with a wrong id is found', async () => {
     .insertInto('queries')
     .values({ id, key, ...query })
     .execute()
-  expect(await broken()).toEqual({ 'each query has the id of its key': 1 })
+  expect(await broken()).toEqual({ 'the id of each query is derived from its key': 1 })
   await sql`delete from queries where id = ${id}`.execute(office.desk.db)
 })
 
