@@ -54,15 +54,15 @@ export interface AccountCosts {
    */
   earlier_count: Generated<number>;
   /**
-   * Highest of the thirty or more prices before the recent ones.
+   * Highest of the thirty or more prices before the recent prices.
    */
   earlier_first: Generated<number>;
   /**
-   * Second highest of the prices before the recent ones; equal to the highest if the highest price occurred twice.
+   * Second highest of the prices before the recent prices; equal to the highest if the highest price occurred twice.
    */
   earlier_second: Generated<number>;
   /**
-   * Number of recent prices. Once there are thirty, they become the earlier prices.
+   * Number of recent prices. Once thirty recent prices are known, they become the earlier prices.
    */
   recent_count: Generated<number>;
   /**
@@ -74,7 +74,7 @@ export interface AccountCosts {
    */
   recent_second: Generated<number>;
   /**
-   * Number of known prices. Once there are thirty, the highest recent price is trusted as an upper bound.
+   * Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.
    */
   seen: Generated<number>;
   /**
@@ -117,7 +117,7 @@ export interface Accounts {
    */
   external_last: number | null;
   /**
-   * External spend per call in the current measurement, in credits. It includes credits spent by others, and calls that were billed too low or not at all.
+   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.
    */
   external_now: Generated<number>;
   /**
@@ -169,7 +169,7 @@ export interface Accounts {
    */
   name: string;
   /**
-   * Next value of told_least: the lowest balance reported since the next record began; null if none was reported.
+   * Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.
    */
   next_told_least: number | null;
   /**
@@ -185,7 +185,7 @@ export interface Accounts {
    */
   not_before: Timestamp | null;
   /**
-   * Start time of the call whose answer reported the balance.
+   * Start time of the call whose answer reported the balance in obs_remaining.
    */
   obs_at: Timestamp | null;
   /**
@@ -193,7 +193,7 @@ export interface Accounts {
    */
   obs_remaining: number | null;
   /**
-   * Start number of the call whose answer reported the balance. If several calls reported a balance, the call that started last counts.
+   * Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the call that started last counts.
    */
   obs_seq: number | null;
   /**
@@ -205,7 +205,7 @@ export interface Accounts {
    */
   rate_next_at: Timestamp | null;
   /**
-   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced it.
+   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.
    */
   replay_ms: number | null;
   /**
@@ -221,15 +221,15 @@ export interface Accounts {
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining may not include these credits.
+   * Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.
    */
   spent_since: Generated<number>;
   /**
-   * Lowest balance reported since the record began (told_seq); null if none was reported.
+   * Lowest balance reported since the record began (told_seq); null if no balance was reported.
    */
   told_least: number | null;
   /**
-   * Number of calls that had started when the record in told_least began. It is lower than the start number of the call that reported obs_remaining.
+   * Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.
    */
   told_seq: number | null;
   /**
@@ -245,7 +245,7 @@ export interface Accounts {
    */
   used_total: Generated<number>;
   /**
-   * Number of answers that named a query other than the one sent. After the first of these, an answer repeated for an Idempotency-Key is no longer trusted.
+   * Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.
    */
   wrong_answers: Generated<number>;
 }
@@ -260,19 +260,19 @@ export interface AlertRules {
    */
   direction: string | null;
   /**
-   * Domain that the rule covers: * for any, null for our own domains. For wrong_page, null means the domain of the page that the list names.
+   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page that the list names.
    */
   domain: string | null;
   /**
-   * SERP feature to report; null for any.
+   * SERP feature to report; null for any SERP feature.
    */
   feature: string | null;
   /**
-   * Line of the rule in its file.
+   * Line number of the rule in the file of rules.
    */
   line: number;
   /**
-   * Name of the list whose queries the rule covers; null for all.
+   * Name of the list whose queries the rule covers; null for all lists.
    */
   list: string | null;
   /**
@@ -280,7 +280,7 @@ export interface AlertRules {
    */
   name: string;
   /**
-   * Domain that raises the alert when it passes ours; * for any. Null for other kinds of change.
+   * Domain that raises the alert when it passes ours; * for any domain. Null for other kinds of change.
    */
   rival: string | null;
   /**
@@ -288,7 +288,7 @@ export interface AlertRules {
    */
   since: Generated<Timestamp>;
   /**
-   * Label of the queries that the rule covers; null for all.
+   * Label of the queries that the rule covers; null for all queries.
    */
   tag: string | null;
   /**
@@ -339,15 +339,15 @@ export interface Alerts {
    */
   origin: string;
   /**
-   * Other domain involved: the domain that took or lost the position, the domain that gained most share, or the rival that passed ours.
+   * Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that passed ours.
    */
   other_domain: string | null;
   /**
-   * Position in the answer that confirmed the change; null if the domain is not in it.
+   * Position in the answer that confirmed the change; null if that answer did not show the domain.
    */
   position: number | null;
   /**
-   * Position in the answer before the change; null if the domain was not in it.
+   * Position in the answer before the change; null if that answer did not show the domain.
    */
   previous_position: number | null;
   /**
@@ -371,7 +371,7 @@ export interface Alerts {
    */
   recovered_at: Timestamp | null;
   /**
-   * Position in the answer that shows the recovery; null if the domain is not in it.
+   * Position in the answer that shows the recovery; null if that answer does not show the domain.
    */
   recovered_position: number | null;
   /**
@@ -481,7 +481,7 @@ export interface ArchivedDays {
    */
   manifest_sha256: string;
   /**
-   * Number of rows that were removed from the tables.
+   * Number of rows that were moved from the tables to this part.
    */
   moved_rows: number;
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if that night asks the query although it is not due. Such queries are drawn at random to measure the changes that are missed in skipped queries.
+   * True if the night of decided_on asks the query although the query is not due. Such queries are drawn at random to estimate the changes that are missed by skipping queries.
    */
   by_chance: boolean;
   /**
@@ -641,11 +641,11 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this was recorded.
+   * Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
-   * Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while in flight.
+   * Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while the call is in flight.
    */
   outcome: string | null;
   /**
@@ -661,7 +661,7 @@ export interface Calls {
    */
   sent_at: Timestamp;
   /**
-   * Start number of the call: its rank by start among all calls of the account.
+   * Start number of the call: its place in the order in which the calls of the account started.
    */
   start_seq: number;
   /**
@@ -703,7 +703,7 @@ export interface CtrCurve {
    */
   ctr: number;
   /**
-   * Name of the curve; "default" is used unless the setting querymill.ctr_curve names another.
+   * Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.
    */
   curve: string;
   /**
@@ -752,7 +752,7 @@ export interface Expansions {
    */
   decided_at: Generated<Timestamp>;
   /**
-   * Query whose answer named the related search. If several queries of the previous round named it, this is the one with the greatest weight.
+   * Query whose answer named the related search. If answers to several queries of the previous round named the related search, the query with the greatest weight counts.
    */
   from_query: string;
   /**
@@ -768,7 +768,7 @@ export interface Expansions {
    */
   query_id: string;
   /**
-   * Round of the expansion: 1 if named by answers to queries of the expanded list, 2 if named by answers to queries of round 1, and so on.
+   * Round of the expansion. Round 1 has the related searches named by answers to queries of the expanded list, round 2 those named by answers to queries of round 1, and so on.
    */
   round: number;
   /**
@@ -795,7 +795,7 @@ export interface FinishedAnswers {
    */
   domains: string[];
   /**
-   * Finished day (finished_days.id) that stored the row last. Rows whose finished day no longer exists are deleted.
+   * Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.
    */
   finish_id: number;
   /**
@@ -822,7 +822,7 @@ export interface FinishedCosts {
    */
   calls: number;
   /**
-   * Number of readable answers that differ from the previous answer to their query; null if there are no answers.
+   * Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.
    */
   changed: number | null;
   /**
@@ -861,7 +861,7 @@ export interface FinishedCosts {
 
 export interface FinishedDays {
   /**
-   * Digest of the other inputs of the sums, as returned by analysis.basis(): origins of answers, click curve, and entries for folders or for several hosts.
+   * Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
    */
   basis: string;
   /**
@@ -869,7 +869,7 @@ export interface FinishedDays {
    */
   begun_at: Generated<Timestamp>;
   /**
-   * Identifier of the stored sums. It keeps them apart from rows of an earlier computation.
+   * Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.
    */
   id: Generated<number>;
   /**
@@ -881,7 +881,7 @@ export interface FinishedDays {
    */
   run_date: string;
   /**
-   * True if an answer compared on this day was bought for another day. In that case, finished_costs is not read.
+   * True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.
    */
   strays: Generated<boolean>;
 }
@@ -903,7 +903,7 @@ export interface FinishedGroups {
 
 export interface FinishedKeywordDays {
   /**
-   * Digest of the entries for our domains and for rivals that the stored keywords are based on, as returned by analysis.keyword_basis().
+   * Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().
    */
   basis: string;
   /**
@@ -930,7 +930,7 @@ export interface FinishedKeywords {
    */
   domain: string | null;
   /**
-   * Kinds of SERP features in the answer.
+   * Kinds of SERP features in the last known answer.
    */
   features: string[];
   /**
@@ -962,11 +962,11 @@ export interface FinishedKeywords {
    */
   query_id: string;
   /**
-   * Domains of rivals in the answer.
+   * Domains of rivals in the last known answer.
    */
   rivals: string[];
   /**
-   * Run date of the last known answer; null if the month before the finished day has no answer.
+   * Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.
    */
   run_date: string | null;
   /**
@@ -1016,15 +1016,15 @@ export interface FinishedLosses {
    */
   base_place: number;
   /**
-   * Run date of the last answer with the domain in the top 10.
+   * Run date of the last answer that shows the domain in the top 10.
    */
   base_run_date: string;
   /**
-   * Last answer with the domain in the top 10.
+   * Last answer that shows the domain in the top 10.
    */
   base_search_id: number;
   /**
-   * True if the loss was confirmed on this day. A confirmed loss is not stored again for later days.
+   * True if the answer of this day confirmed the loss. A confirmed loss is not stored again for later days.
    */
   confirmed: boolean;
   /**
@@ -1036,7 +1036,7 @@ export interface FinishedLosses {
    */
   finish_id: number;
   /**
-   * Best position in the answer of the finished day; null if the domain is not in it.
+   * Best position of the domain in the answer of the finished day; null if that answer does not show the domain.
    */
   position: number | null;
   /**
@@ -1077,7 +1077,7 @@ export interface FinishedRelated {
 
 export interface FinishedShares {
   /**
-   * Sum over the ranked queries of weight times share of clicks at the best position of the domain. Null if the click curve ends before all these positions.
+   * Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.
    */
   clicks: number | null;
   /**
@@ -1089,7 +1089,7 @@ export interface FinishedShares {
    */
   finish_id: number;
   /**
-   * Sum of the best positions of the domain.
+   * Sum of the best positions of the domain, over the queries for which it ranks.
    */
   positions: number;
   /**
@@ -1144,7 +1144,7 @@ export interface FinishedSteps {
    */
   left_top_10: number | null;
   /**
-   * Number of places that each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.
+   * Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.
    */
   moves: ArrayType<number> | null;
   /**
@@ -1168,7 +1168,7 @@ export interface FinishedSteps {
    */
   relabelled: boolean | null;
   /**
-   * Domains with a page that the two answers show with different titles; null if there are none.
+   * Domains with a page that the two answers show with different titles; null if there are no such domains.
    */
   retitled: string[] | null;
   /**
@@ -1180,7 +1180,7 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
-   * Domains that have several pages in the two answers and whose best page changed; null if there are none.
+   * Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.
    */
   switched: string[] | null;
   /**
@@ -1188,7 +1188,7 @@ export interface FinishedSteps {
    */
   volatility: number | null;
   /**
-   * Pages that left positions 1 to 10, in the same form as came.
+   * Pages that left positions 1 to 10, in the form described for came.
    */
   went: ArrayType<number> | null;
 }
@@ -1199,7 +1199,7 @@ export interface FirstTens {
    */
   search_id: number;
   /**
-   * Encoded top ten. Two bytes hold the depth (10 at most), and two the number of pages. Then each page has four bytes, the first of the MD5 of its url_key.
+   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.
    */
   sight: Buffer;
 }
@@ -1226,7 +1226,7 @@ export interface Forecasts {
    */
   floor: Generated<number>;
   /**
-   * Time at which the credit floor is expected to be reached; null if not within the period.
+   * Time at which the credit floor is expected to be reached; null if the floor is not reached within the period.
    */
   floor_at: Timestamp | null;
   /**
@@ -1277,7 +1277,7 @@ export interface ForecastSteps {
    */
   credits: number;
   /**
-   * Limit that prevents the purchase of the other queries: budget (of the step itself), list, day, month or floor; null if there is none.
+   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit does.
    */
   cut: string | null;
   /**
@@ -1327,7 +1327,7 @@ export interface ForgettingQueries {
 
 export interface ForgettingWords {
   /**
-   * Copy of the removed row, kept until no answer that is stored at the same time can refer to it; null if the row has not been removed yet.
+   * Copy of the removed row. The copy is kept until no answer that is being stored concurrently can still refer to the row. Null if the row has not been removed yet.
    */
   held: Json | null;
   /**
@@ -1371,15 +1371,15 @@ export interface Installation {
 
 export interface ListQueries {
   /**
-   * Cost per click, in the currency of the tool that made the list. If several lines were merged, the greatest.
+   * Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.
    */
   cpc: number | null;
   /**
-   * Difficulty of ranking, according to the tool that made the list. If several lines were merged, the greatest.
+   * Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.
    */
   difficulty: number | null;
   /**
-   * Interval in days at which nights buy the query; null if the list sets none. If several lines were merged, the shortest.
+   * Interval in days at which nights buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.
    */
   every_days: number | null;
   /**
@@ -1399,11 +1399,11 @@ export interface ListQueries {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which nights reuse an answer to the query, whatever the run sets; null if the list sets none. If several lines were merged, the lowest.
+   * Age in milliseconds below which nights reuse an answer to the query. This age overrides the one that the run sets. Null if the list sets no age. If several lines name the query, the lowest age counts.
    */
   max_age_ms: number | null;
   /**
-   * Priority of the query, from 1 (bought first) to 9 (last). If several lines were merged, the most urgent.
+   * Priority of the query, from 1 (bought first) to 9 (last). If several lines name the query, the most urgent priority counts.
    */
   priority: Generated<number>;
   /**
@@ -1411,15 +1411,15 @@ export interface ListQueries {
    */
   query_id: string;
   /**
-   * Labels from the list. If several lines were merged, the labels of all.
+   * Labels from the list. If several lines name the query, their labels are combined.
    */
   tags: Generated<string[]>;
   /**
-   * Page that should rank for the query; null if the list names none.
+   * Page that should rank for the query; null if the list names no page.
    */
   target_url: string | null;
   /**
-   * Weight of the query in weighted analyses. If several lines were merged, the greatest.
+   * Weight of the query in weighted analyses. If several lines name the query, the greatest weight counts.
    */
   weight: number | null;
 }
@@ -1473,7 +1473,7 @@ export interface Lists {
    */
   name: string;
   /**
-   * Options that a person chose for reading the list (encoding, delimiter, columns). The next reading without options uses them again.
+   * Options that a person chose for reading the list (encoding, delimiter, columns). If the list is read again without options, these options still apply.
    */
   reading: Json | null;
   /**
@@ -1506,11 +1506,11 @@ export interface NightEvidence {
    */
   run_id: number;
   /**
-   * Value of the figure for the run.
+   * Value that the rule computed for the run.
    */
   score: number;
   /**
-   * Median of the figure over the runs with which runs of the list are compared; null for fewer than three such runs.
+   * Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.
    */
   usual: number | null;
   /**
@@ -1521,7 +1521,7 @@ export interface NightEvidence {
 
 export interface NightHealth {
   /**
-   * Time of the judgement after which the run was checked for rank alerts; null if it was not checked yet, or if there was no rule.
+   * Time of the judgement after which the run was checked for rank alerts; null if the run was not checked yet, or if no rule existed.
    */
   alerts_at: Timestamp | null;
   /**
@@ -1529,7 +1529,7 @@ export interface NightHealth {
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and a quarter of all queries, dropped. medium: a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1553,7 +1553,7 @@ export interface NightHealth {
    */
   empty: number;
   /**
-   * Mean share of the top ten on country domains of a country other than the one requested; null if no country was requested.
+   * Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.
    */
   foreign_share: number | null;
   /**
@@ -1589,11 +1589,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Mean share of the other queries of the run that also show a given page of the top ten; null for fewer than five queries.
+   * Share of the other queries of the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of answers that had changed since an earlier day and now show exactly the pages of that day again; the greatest share over the earlier days. Null if fewer than eight answers had changed since each of these days.
+   * Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1601,7 +1601,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change of the top ten since the last answer of an earlier day, trusted or not. The value is small if a change lasts.
+   * Mean change of the top ten since the last answer of an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1609,7 +1609,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared. It is the first of three similar runs of which this run is the last, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1655,7 +1655,7 @@ export interface NotesAnnotations {
    */
   author: Generated<string>;
   /**
-   * Day of the event.
+   * Day of the event that the note describes.
    */
   date: string;
   /**
@@ -1702,7 +1702,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Notice that covers this one. For example, one notice covers many nights of a schedule.
+   * Notice that covers this notice. For example, one notice covers many nights of a schedule.
    */
   part_of: string | null;
   /**
@@ -1718,18 +1718,18 @@ export interface Notices {
    */
   subject: string;
   /**
-   * Time at which the receiver accepted the notice. Null while the notice waits, was given up or is covered by another notice.
+   * Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.
    */
   told_at: Timestamp | null;
   /**
-   * Number of attempts to send the notice, including one in progress.
+   * Number of attempts to send the notice, including an attempt in progress.
    */
   tries: Generated<number>;
 }
 
 export interface OrganicResults {
   /**
-   * Fields that the specification defines, as received, if the columns cannot hold their exact values.
+   * Fields that the specification defines but whose exact values the columns cannot hold, as received.
    */
   as_given: Json | null;
   /**
@@ -1768,7 +1768,7 @@ export interface OrganicResults {
 
 export interface OwnDomainChanges {
   /**
-   * Brand of the entry; null if the entry names none.
+   * Brand of the entry; null if the entry names no brand.
    */
   brand: string | null;
   /**
@@ -1796,15 +1796,15 @@ export interface OwnDomainChanges {
    */
   label: string;
   /**
-   * True for a domain of a rival.
+   * True if the entry belongs to rival_domains, false if it belongs to own_domains.
    */
   rival: Generated<boolean>;
   /**
-   * First day on which the entry applies; null if it always did.
+   * First day on which the entry applies; null if the period has no first day.
    */
   since: string | null;
   /**
-   * Last day on which the entry applies; null if it still does.
+   * Last day on which the entry applies; null if the period has no last day.
    */
   until: string | null;
 }
@@ -1815,7 +1815,7 @@ export interface OwnDomains {
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand of the domain; null if the label is the brand.
+   * Brand of the domain; null if the label also names the brand.
    */
   brand: string | null;
   /**
@@ -1827,11 +1827,11 @@ export interface OwnDomains {
    */
   label: string;
   /**
-   * First day on which the domain is ours under this label; null if it always was.
+   * First day on which the domain is ours under this label; null if the period has no first day.
    */
   since: string | null;
   /**
-   * Last day on which the domain is ours under this label; null if it still is.
+   * Last day on which the domain is ours under this label; null if the period has no last day.
    */
   until: string | null;
 }
@@ -1850,7 +1850,7 @@ export interface Pages {
    */
   url: string;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
    */
   url_key: string;
 }
@@ -1895,15 +1895,15 @@ export interface Quarantine {
 
 export interface Queries {
   /**
-   * Device as sent: desktop, mobile or tablet; null if none is sent.
+   * Device as sent: desktop, mobile or tablet; null if no device is sent.
    */
   device: string | null;
   /**
-   * Country code as sent; null if none is sent.
+   * Country code as sent; null if no country is sent.
    */
   gl: string | null;
   /**
-   * Language code as sent; null if none is sent.
+   * Language code as sent; null if no language is sent.
    */
   hl: string | null;
   /**
@@ -1915,7 +1915,7 @@ export interface Queries {
    */
   key: string;
   /**
-   * Name of the place as sent; null if none is sent.
+   * Name of the place as sent; null if no place is sent.
    */
   location: string | null;
   /**
@@ -1983,7 +1983,7 @@ export interface RelatedSearches {
 
 export interface ResultDomains {
   /**
-   * Domain: the host in lower case without a leading www. An entry for our domains or those of rivals, such as *.example.com or example.com/folder, replaces the hosts or pages that it covers.
+   * Domain: the host in lower case without a leading www. If an entry for our domains or those of rivals covers the host or the page, the domain is that entry, such as *.example.com or example.com/folder.
    */
   domain: string | null;
   /**
@@ -1999,7 +1999,7 @@ export interface ResultDomains {
    */
   place: number | null;
   /**
-   * Position that the API reports; null if it reports none that can be read.
+   * Position that the API reports; null if the API reports no readable position.
    */
   position: number | null;
   /**
@@ -2019,7 +2019,7 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. Equal for all spellings of one page.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
    */
   url_key: string | null;
 }
@@ -2030,7 +2030,7 @@ export interface RivalDomains {
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand of the domain; null if the label is the brand.
+   * Brand of the domain; null if the label also names the brand.
    */
   brand: string | null;
   /**
@@ -2042,11 +2042,11 @@ export interface RivalDomains {
    */
   label: string;
   /**
-   * First day on which the domain belongs to the rival under this label; null if it always did.
+   * First day on which the domain belongs to the rival under this label; null if the period has no first day.
    */
   since: string | null;
   /**
-   * Last day on which the domain belongs to the rival under this label; null if it still does.
+   * Last day on which the domain belongs to the rival under this label; null if the period has no last day.
    */
   until: string | null;
 }
@@ -2073,7 +2073,7 @@ export interface Runs {
    */
   duplicates: Generated<number>;
   /**
-   * Time at which the answers of the run were searched for new fields; null if not yet, or if no notices of new fields are sent.
+   * Time at which the answers of the run were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.
    */
   fields_read_at: Timestamp | null;
   /**
@@ -2093,11 +2093,11 @@ export interface Runs {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which an existing answer is reused instead of bought; with 0, every query is bought.
+   * Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last reopened (npm run retry); null if never.
+   * Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.
    */
   opened_at: Timestamp | null;
   /**
@@ -2113,7 +2113,7 @@ export interface Runs {
    */
   rows: Generated<number>;
   /**
-   * Run date: the day that the run counts for, in its time zone.
+   * Run date: the day that the run counts for, in the time zone of the run.
    */
   run_date: string;
   /**
@@ -2160,11 +2160,11 @@ export interface Schedules {
    */
   list: string;
   /**
-   * Age in milliseconds below which an existing answer is reused; null for the value in the settings.
+   * Age in milliseconds below which an existing answer is reused; null if the age in the settings applies.
    */
   max_age_ms: number | null;
   /**
-   * Rule for missed nights: latest (the newest one runs), all (each one runs) or skip (none runs).
+   * Rule for missed nights: latest (only the newest missed night runs), all (every missed night runs) or skip (no missed night runs).
    */
   missed: string;
   /**
@@ -2172,7 +2172,7 @@ export interface Schedules {
    */
   name: string;
   /**
-   * Rule for a night while an older run of the list is open: skip it, queue (wait) or merge (join that run).
+   * Rule for a night while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).
    */
   overlap: string;
   /**
@@ -2180,7 +2180,7 @@ export interface Schedules {
    */
   part: number | null;
   /**
-   * Priority of queries that have none of their own, from 1 (bought first) to 9 (last); null for 5.
+   * Priority of queries that have no priority of their own, from 1 (bought first) to 9 (last); null for the default, 5.
    */
   priority: number | null;
   /**
@@ -2225,7 +2225,7 @@ export interface SearchEntities {
 
 export interface Searches {
   /**
-   * Host of the API that answered, with its path if it has one; bundled for the bundled service.
+   * Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.
    */
   api: string;
   /**
@@ -2233,7 +2233,7 @@ export interface Searches {
    */
   archived: Generated<boolean>;
   /**
-   * Fields that the specification defines, as received, if the columns cannot hold their exact values.
+   * Fields that the specification defines but whose exact values the columns cannot hold, as received.
    */
   as_given: Json | null;
   /**
@@ -2261,7 +2261,7 @@ export interface Searches {
    */
   fetched_at: Timestamp;
   /**
-   * Identifier of the answer; equals that of its call.
+   * Identifier of the answer, which is also the identifier of its call.
    */
   id: number;
   /**
@@ -2324,7 +2324,7 @@ export interface SearchFeatures {
    */
   search_id: number;
   /**
-   * Text of the item: its title, question, text or name, whichever is found first; null if the item has none of these.
+   * Text of the item: the first of its fields title, question, text and name that has a value; null if none has.
    */
   text: string | null;
 }
@@ -2365,7 +2365,7 @@ export interface Slices {
    */
   priority: number;
   /**
-   * Counter that increases each time the slice is queued again; part of the id of its job.
+   * Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.
    */
   round: Generated<number>;
   /**
@@ -2388,7 +2388,7 @@ export interface Stops {
    */
   account_id: number;
   /**
-   * Time at which the stop was lifted; null while it is in force.
+   * Time at which the stop was lifted; null while the stop is in force.
    */
   cleared_at: Timestamp | null;
   /**
@@ -2423,7 +2423,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Time before which received answers are not reused for the task. It is set if the task was reopened to be bought again, or if the list accepts no older answer. Null for all other tasks.
+   * Earliest time of receipt of an answer that may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.
    */
   answers_after: Timestamp | null;
   /**
@@ -2467,7 +2467,7 @@ export interface Tasks {
    */
   run_id: number;
   /**
-   * Answer to the task: the first one received since the task was last opened, the reused one, or the last answer to a query that was not asked. Null if the task has no answer.
+   * Answer to the task: the first answer received since the task was last opened, the reused answer, or the last answer to a query that was not asked. Null if the task has no answer.
    */
   search_id: number | null;
   /**
@@ -2475,7 +2475,7 @@ export interface Tasks {
    */
   slice: number;
   /**
-   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: possibly charged, and not bought again because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or its list was used up.
+   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.
    */
   state: Generated<string>;
 }
@@ -2506,7 +2506,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the answers are trusted whatever the rules say; false if they are not trusted.
+   * True if the person decided to trust the answers, false if the person decided not to. The plausibility rules do not matter in either case.
    */
   trusted: boolean;
   /**
