@@ -26,10 +26,8 @@ comment on column forgetting_queries.list_id is 'List that is being forgotten, i
 create table forgetting_words (
   kind text not null,
   id uuid not null,
-  held jsonb,
   primary key (kind, id)
 );
 comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. They are removed unless other answers name them. The table is empty unless the command was interrupted; in that case, its next run continues with these rows.';
 comment on column forgetting_words.kind is 'Table that contains the row.';
 comment on column forgetting_words.id is 'Identifier of the row in its table.';
-comment on column forgetting_words.held is 'Copy of the removed row, kept until no answer that is stored at the same time can refer to it; null if the row has not been removed yet.';

@@ -1327,10 +1327,6 @@ export interface ForgettingQueries {
 
 export interface ForgettingWords {
   /**
-   * Copy of the removed row, kept until no answer that is stored at the same time can refer to it; null if the row has not been removed yet.
-   */
-  held: Json | null;
-  /**
    * Identifier of the row in its table.
    */
   id: string;
