@@ -276,7 +276,7 @@ function judge(
 interface WatchedSeries<T> {
   /** Newest alert of the rule about the subject. */
   readonly known: KnownAlert | undefined
-  /** What the known alert is based on: the answers before and after the change. */
+  /** Evidence of the known alert: the answers before and after the change. */
   readonly evidence: readonly [base: Measurement | undefined, raised: Measurement | undefined]
   /** Oldest first. */
   readonly series: readonly T[]

@@ -48,7 +48,7 @@ import {
 import { ArchiveFolder } from './folder.ts'
 import type { Spool } from './scratch.ts'
 
-/** What an archive command works with. */
+/** Folder, files and connection of an archive command. */
 interface ArchiveTools extends FiledPlace {
   readonly client: Archivist
   readonly installation: string

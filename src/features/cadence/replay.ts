@@ -86,7 +86,7 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
-/** What the answers to a query, oldest first, tell about it. */
+/** Describes a query by its answers, oldest first. */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
   const steps = firstTens.slice(1).flatMap((after, index) => {
     const before = firstTens[index]
