@@ -25,7 +25,7 @@ await runCommand<DemoFlags>(
         )
         .option(
           '--faults',
-          'make six nights fail on purpose, then print the forecast and the statement',
+          'make six nights fail on purpose, and name the commands that show what happened',
         )
         .option('--cadence', 'in the second half, ask each query as often as its answers change'),
   },

@@ -26,10 +26,8 @@ comment on column forgetting_queries.list_id is 'List that is being forgotten, i
 create table forgetting_words (
   kind text not null,
   id uuid not null,
-  held jsonb,
   primary key (kind, id)
 );
 comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. These rows are removed unless other answers name them. The table is empty unless the command was interrupted. In that case, the next run of the command continues with these rows.';
 comment on column forgetting_words.kind is 'Table that contains the row.';
 comment on column forgetting_words.id is 'Identifier of the row in its table.';
-comment on column forgetting_words.held is 'Copy of the removed row. The copy is kept until no answer that is being stored concurrently can still refer to the row. Null if the row has not been removed yet.';

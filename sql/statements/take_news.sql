@@ -1,5 +1,6 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet. Returns these
--- events as jsonb, oldest first.
+-- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet as notices.
+-- Returns the texts of these notices, oldest first. Nights of a schedule with the same outcome share the notice of the
+-- newest of them. :alerts is the command that lists alerts.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -125,21 +126,75 @@ with news as (
       -- A person who changes a rule needs no notice about the alerts of that rule.
       and (
         recovered_at is not null
-        or withdrawn_because <> 'its rule was changed or taken out'
+        or withdrawn_because <> 'its rule was changed or removed'
       )
     group by rule, coalesce(recovered_at, withdrawn_at)
   ) as looked
   where not exists (select from notices where kind = 'rank_recovered' and subject = looked.first::text)
 ),
-taken as (
-  insert into notices (kind, subject)
-  select kind, subject
+fresh as materialized (
+  select
+    kind, subject, at, fields, gen_random_uuid() as id, coalesce(fields ->> 'schedule', subject) as batch,
+    concat(
+      fields #>> '{alerts,0,text}', case when (fields ->> 'found')::integer > 1 then
+        format(' (and %s more: %s)', (fields ->> 'found')::integer - 1, :alerts::text)
+      end
+    ) as alert
   from news
   where kind = any(:kinds::text[])
-  on conflict do nothing
-  returning kind, subject
 )
-select jsonb_build_object('kind', kind, 'subject', subject, 'at', at) || fields as fields
-from news
-join taken using (kind, subject)
+insert into notices (kind, subject, id, part_of, fields, said)
+select
+  kind, subject, id, nullif(first_value(id) over same, id),
+  jsonb_build_object('at', at) || fields
+    || case when fields ? 'schedule' then jsonb_build_object('nights', count(*) over all_same) else '{}' end,
+  'querymill: ' || case
+    when kind = 'run_finished' then format(
+      'run %s of %s for %s %s: %s; %s credits used%s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
+      case fields ->> 'state' when 'done' then 'is finished' else 'was ended' end,
+      coalesce((select string_agg(value || ' ' || key, ', ') from jsonb_each_text(fields -> 'tasks')), 'no tasks'),
+      fields ->> 'spent', case when (fields ->> 'uncertain')::numeric > 0 then
+        format(', and perhaps %s more by calls with an unknown outcome', fields ->> 'uncertain')
+      end
+    )
+    when kind in ('run_suspect', 'run_odd') then format(
+      'run %s of %s for %s is %s: %s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
+      case kind when 'run_odd' then 'odd, but shown' else 'suspect and left out of trends' end,
+      (select string_agg(value, '; ') from jsonb_array_elements_text(fields -> 'reasons'))
+    )
+    when kind = 'stop' then format(
+      'account %s is stopped (%s)%s', fields ->> 'account', fields ->> 'reason', ': ' || (fields ->> 'detail')
+    )
+    when kind = 'rank_alert' and fields ->> 'severity' = 'high' then format(
+      '%s. Rank alert %s: %s', fields ->> 'headline', fields ->> 'alert', alert
+    )
+    when kind = 'rank_alert' then format(
+      'rank alert %s: %s; %s', fields ->> 'alert', alert, fields #>> '{alerts,0,question}'
+    )
+    when kind = 'rank_recovered' and fields ->> 'because' is null then format(
+      'rank alert %s is over on %s%s. It was: %s; %s', fields ->> 'alert', fields #>> '{alerts,0,run_date}',
+      ', at ' || coalesce(
+        round((fields #>> '{alerts,0,share}')::numeric * 100, 2) || ' %', fields #>> '{alerts,0,position}'
+      ),
+      alert, fields #>> '{alerts,0,question}'
+    )
+    when kind = 'rank_recovered' then format(
+      'rank alert %s is withdrawn, %s: %s', fields ->> 'alert', fields ->> 'because', alert
+    )
+    else format(
+      '%s, due %s%s, %s%s', fields ->> 'schedule',
+      case when count(*) over all_same > 1 then format('%s times up to ', count(*) over all_same) end,
+      to_char((fields ->> 'due_at')::timestamptz at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+      case kind
+        when 'night_missed' then 'was missed'
+        when 'night_skipped' then 'was skipped'
+        when 'night_late' then 'runs late'
+        else 'failed'
+      end,
+      ': ' || (fields ->> 'note')
+    )
+  end
+from fresh
+window same as (partition by kind, batch order by at desc, id), all_same as (partition by kind, batch)
 order by at
+returning kind, said as text, fields

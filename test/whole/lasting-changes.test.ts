@@ -1,6 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
-import { composeNotices, readNoticeFacts } from '../../src/features/notifications/news.ts'
+import { recordNews } from '../../src/features/notifications/news.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
@@ -102,10 +102,8 @@ describe('a lasting change', () => {
     expect(await night()).toEqual([])
     expect(await newestDay(scene)).toBe('2026-01-07')
     expect(await suspectDays(scene)).toEqual([])
-    const news = await readNoticeFacts(mill.db, new Date(0), ['run_suspect', 'run_odd'])
-    expect(composeNotices(news).map(({ text }) => text)[0]).toBe(
-      `querymill: run 4 of test for 2026-01-04 is odd, but shown: ${odd}`,
-    )
+    const news = await recordNews(mill.db, new Date(0), ['run_suspect', 'run_odd'])
+    expect(news[0]?.text).toBe(`querymill: run 4 of test for 2026-01-04 is odd, but shown: ${odd}`)
     expect(news.map(({ kind }) => kind)).toEqual(['run_odd', 'run_odd', 'run_odd'])
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
   })

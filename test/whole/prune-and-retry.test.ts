@@ -32,7 +32,7 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
       let pruned = 0
       let [times, robbed] = [0, 0]
       const pass = async () => {
-        pruned += (await pruneBodies(mill.db, youngMs)).bodies
+        pruned += await pruneBodies(mill.db, youngMs)
         times += 1
         robbed += await countRobbed(mill)
       }

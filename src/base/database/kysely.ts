@@ -2,6 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
+import type { DB } from './schema.ts'
 
 // The query builder consists of almost 300 ES modules, and loading them took a quarter of a command's startup time. The
 // CommonJS build of the query builder, loaded by `require`, is much faster.
@@ -11,3 +12,15 @@ export const { CompiledQuery, expressionBuilder, Kysely, Migrator, PostgresDiale
 export type * from 'kysely'
 export type CompiledQuery<T = unknown> = Builder.CompiledQuery<T>
 export type Kysely<T> = Builder.Kysely<T>
+
+/** Counts the rows that a query selects. */
+export async function countOf(
+  db: Builder.Kysely<DB>,
+  rows: Builder.AliasableExpression<object>,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom(rows.as('rows'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}

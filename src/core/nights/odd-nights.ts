@@ -1,34 +1,8 @@
-// Suspect or unusual runs, for metrics and for people.
+// Nights whose runs have readable answers, for metrics.
 
 import type { Database } from '../../base/database/database.ts'
 import { secondsOf } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
-
-/** An unusual run, with all anomalies in one line. */
-export type OddNight = Awaited<ReturnType<typeof listOddNights>>[number]
-
-/** Unusual runs of a list, oldest first, whether or not their answers are excluded. */
-export function listOddNights(db: Database, list: string) {
-  return db
-    .selectFrom('night_health')
-    .innerJoin('runs', 'runs.id', 'night_health.run_id')
-    .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .select(({ eb, fn }) => [
-      'runs.run_date',
-      'runs.id as run',
-      'runs.suspect',
-      fn<string>('array_to_string', [eb('reasons', '||', eb.ref('remarks')), sql.lit('; ')]).as(
-        'why',
-      ),
-    ])
-    .where('lists.name', '=', list)
-    .where(({ eb, fn }) =>
-      eb(fn<number>('cardinality', [eb('reasons', '||', eb.ref('remarks'))]), '>', 0),
-    )
-    .orderBy('runs.run_date')
-    .orderBy('runs.id')
-    .execute()
-}
 
 /**
  * True if run `r` has a readable answer, or all of its queries were skipped. Uses a subquery with a limit rather than

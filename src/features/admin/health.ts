@@ -59,27 +59,20 @@ function addressOf(
 }
 
 async function askProcess(address: URL): Promise<string> {
-  const answer = await reach(address)
-  const said = answer.text.slice(0, mostSaid).trim()
+  const signal = AbortSignal.timeout(patienceMs)
+  const [answer, text] = await fetch(address, { signal, redirect: 'error' })
+    .then(async (found) => [found, await found.text()] as const)
+    .catch((error: unknown) => {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+      throw new Unreachable(
+        `expected an answer of ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
+      )
+    })
+  const said = text.slice(0, mostSaid).trim()
   if (answer.ok) return said
   throw new Unreachable(
     `expected ${address.href} to report a healthy process, got ${answer.status}: ${said}`,
   )
-}
-
-async function reach(address: URL): Promise<{ ok: boolean; status: number; text: string }> {
-  try {
-    const answer = await fetch(address, {
-      signal: AbortSignal.timeout(patienceMs),
-      redirect: 'error',
-    })
-    return { ok: answer.ok, status: answer.status, text: await answer.text() }
-  } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    throw new Unreachable(
-      `expected an answer of ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
-    )
-  }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { conditionOf } from '../../base/database/views.ts'
 import { unhandled } from '../../base/errors.ts'
-import { dayMs } from '../../base/time/zone.ts'
+import { dayNumber } from '../../base/time/zone.ts'
 import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements.ts'
 
 type Direction = 'up' | 'down'
@@ -209,10 +209,7 @@ export async function putIntoWords(
     const other =
       subject.rival ?? (holder?.domain === subject.domain ? null : holder?.domain) ?? null
     const page = places.get(now.search_id)?.get(subject.domain ?? '')?.page ?? null
-    const told: ChangeFacts = {
-      ...{ rule, query, subject, way, other, page, ...measurements },
-      ...{ origin: now.origin, baseDate: base.run_date, date: now.run_date },
-    }
+    const said = `${marked(now.origin)}${changeOf(one, other, page)}, on ${now.run_date} compared with ${base.run_date}`
     return {
       ...{ rule: rule.name, what: rule.what, subject: key, list: run.list, tag: rule.tag },
       ...{ query_id: query.query_id, domain: subject.domain, other_domain: other },
@@ -220,10 +217,7 @@ export async function putIntoWords(
       ...{ base_run_id: base.run_id, base_run_date: base.run_date, base_search_id: base.search_id },
       ...{ run_id: now.run_id, run_date: now.run_date, search_id: now.search_id },
       ...{ previous_position: measurements.base.position, position: measurements.now.position },
-      ...{
-        said: `${marked(now.origin)}${changeOf(told)}, on ${now.run_date} compared with ${base.run_date}`,
-        question: alertQuestion(told),
-      },
+      ...{ said, question: alertQuestion(one) },
     }
   })
 }
@@ -370,28 +364,17 @@ function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean 
   return depth === 0 ? null : features.includes(feature)
 }
 
-interface ChangeFacts {
-  readonly rule: Pick<AlertRule, 'what' | 'threshold'>
-  readonly query: Pick<AskedQuery, 'q' | 'variant' | 'target_page'>
-  readonly subject: AlertSubject
-  readonly way: Direction | null
-  readonly base: Measurement
-  readonly now: Measurement
-  /** Domain that took or lost the position. */
-  readonly other: string | null
-  readonly page: string | null
-  readonly origin: string
-  readonly baseDate: string
-  readonly date: string
-}
-
 /** Marks answers that are not live, so that they are not mistaken for live ones. */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
 
-function changeOf(told: ChangeFacts): string {
-  const { rule, subject, way, base, now, other, page, query } = told
+/** Describes a change; `other` is the domain that took or lost the position, `page` the page that now ranks. */
+function changeOf(
+  { rule, subject, way, query, measurements: { base, now } }: FoundChange,
+  other: string | null,
+  page: string | null,
+): string {
   const where = `for ${shownQuery(query)}`
   const { domain, rival, feature } = subject
   const [before, after] = [placeWords(base, now), placeWords(now, base)]
@@ -417,7 +400,7 @@ function changeOf(told: ChangeFacts): string {
   }
 }
 
-function shownQuery({ q, variant }: ChangeFacts['query']): string {
+function shownQuery({ q, variant }: AskedQuery): string {
   return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
 }
 
@@ -438,13 +421,14 @@ function tookBy(way: Direction | null, other: string | null): string {
 }
 
 /** Library query that shows both answers, as typed on the command line. */
-function alertQuestion({ rule, query, baseDate, date, origin }: ChangeFacts): string {
+function alertQuestion({ rule, query, base, now }: FoundChange): string {
+  const { origin, run_date: date } = now
   if (rule.what === 'wrong_page')
     return questionLine(origin, ['pages', '--show', 'wrong', '--day', date])
   if (rule.what === 'new_feature') {
     return questionLine(origin, ['keyword', '--show', 'parts', '--q', query.q])
   }
-  const days = Math.round((Date.parse(date) - Date.parse(baseDate)) / dayMs)
+  const days = dayNumber(date) - dayNumber(base.run_date)
   const between = ['--day', date, '--days', String(days)]
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
@@ -496,19 +480,6 @@ export interface AskedQuery {
   readonly target_domain: string | null
 }
 
-/** Next answered queries of a run, ordered by id. */
-export function readAsked(
-  trx: Database,
-  next: {
-    readonly run: number
-    readonly date: string
-    readonly after: string
-    readonly limit: number
-  },
-) {
-  return readRows<AskedQuery>(trx, 'read_asked_queries', next)
-}
-
 /** An answer usable as evidence: its run has been judged and is not suspect. */
 export interface RankAnswer {
   readonly query_id: string
@@ -521,24 +492,8 @@ export interface RankAnswer {
   readonly features: readonly string[]
 }
 
-/**
- * Newest answers to some queries, up to a limit per query, oldest first, one per day. Includes answers up to the given
- * day, and those of later days that have already been checked.
- */
-export function readEvidence(
-  trx: Database,
-  about: { readonly queries: readonly string[]; readonly date: string; readonly limit: number },
-) {
-  return readRows<RankAnswer>(trx, 'read_rank_evidence', about)
-}
-
 /** An answer that was read by its id, even if its run is no longer trusted. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
-
-/** Answers that alerts are based on. */
-export function readAnswersById(trx: Database, searches: readonly number[]) {
-  return readRows<ShownAnswer>(trx, 'read_alert_answers', { searches })
-}
 
 /** Best position of a domain in an answer, and its page there. */
 export interface Place {
@@ -563,16 +518,12 @@ export async function readPlaces(
   return found
 }
 
-/** Domain at a position of an answer. */
-interface Holder {
-  readonly search_id: number
-  readonly position: number
-  readonly domain: string
-}
-
 /** Looks up the domains at the given positions. Positions without a domain are left out. */
-async function readHolders(trx: Database, sought: readonly Omit<Holder, 'domain'>[]) {
+function readHolders(
+  trx: Database,
+  sought: readonly { readonly search_id: number; readonly position: number }[],
+) {
   const searches = sought.map((place) => place.search_id)
   const positions = sought.map(({ position }) => position)
-  return readRows<Holder>(trx, 'read_holders', { searches, positions })
+  return readRows<Omit<Place, 'page'>>(trx, 'read_holders', { searches, positions })
 }

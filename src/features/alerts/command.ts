@@ -112,18 +112,15 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
 }
 
 /** Finds the lists that rules refer to, by the name of the list or by the path of its file. */
-async function findLists(
-  db: Database,
-  rows: readonly TableRow[],
-): Promise<ReadonlyMap<string, string>> {
+async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
-  for (const { fields } of rows) {
-    const typed = fields.get('list') ?? ''
-    if (typed === '' || found.has(typed)) continue
+  for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {
+    if (typed === '') continue
     const name = nameOfList(typed)
     if ((await knownList(db, typed)) !== undefined) found.set(typed, typed)
-    else if ((await knownList(db, name)) !== undefined) found.set(typed, name)
-    else if (existsSync(resolve(workplace, typed))) found.set(typed, name)
+    else if ((await knownList(db, name)) !== undefined || existsSync(resolve(workplace, typed))) {
+      found.set(typed, name)
+    }
   }
   return found
 }
@@ -155,11 +152,7 @@ function formatAlert(alert: AlertRow): string {
     ['answers', answersOf(alert)],
     ['question', alert.question],
   ]
-  const table = formatTable(['', ''], rows, { widest: null })
-  return table
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .join('\n')
+  return formatTable(['', ''], rows, { widest: null }).trim()
 }
 
 function stateOf(alert: AlertRow): string {

@@ -22,9 +22,6 @@ import {
   type Measurement,
   putIntoWords,
   type RankAnswer,
-  readAnswersById,
-  readAsked,
-  readEvidence,
   readPlaces,
   shareQuestion,
   shareSentence,
@@ -105,16 +102,11 @@ const nothingFound: CheckResult = { lines: [], summary: null }
 async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> {
   const inForce = await rulesInForce(trx, run)
   const rules = (await readAlertRules(trx)).filter(({ name }) => inForce.has(name))
-  const queries = await checkQueries(trx, {
-    run,
-    rules: rules.filter(({ what }) => what !== 'share_fell'),
-  })
-  const shares = await checkShares(trx, {
-    run,
-    rules: rules.filter(({ what }) => what === 'share_fell'),
-  })
-  const raised = [...queries.raised, ...shares.raised]
-  const recovered = [...queries.recovered, ...shares.recovered]
+  const found: AlertCheck = { raised: [], recovered: [] }
+  const isShare = ({ what }: AlertRule) => what === 'share_fell'
+  await checkQueries(trx, { run, rules: rules.filter((rule) => !isShare(rule)) }, found)
+  await checkShares(trx, { run, rules: rules.filter(isShare) }, found)
+  const { raised, recovered } = found
   for (const one of recovered) await recoverAlert(trx, one)
   await insertAlerts(trx, raised)
   const ended = recovered.length === 0 ? [] : [`${count(recovered.length, 'rank alert')} recovered`]
@@ -170,9 +162,10 @@ interface AlertOrder {
   readonly rules: readonly AlertRule[]
 }
 
+/** Alerts of a run that are raised or over. */
 interface AlertCheck {
-  readonly raised: readonly NewAlert[]
-  readonly recovered: readonly Recovery[]
+  readonly raised: NewAlert[]
+  readonly recovered: Recovery[]
 }
 
 const chunkSize = 200
@@ -180,15 +173,18 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-async function checkQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
-  const raised: NewAlert[] = []
-  const recovered: Recovery[] = []
-  if (rules.length === 0) return { raised, recovered }
+async function checkQueries(
+  trx: Database,
+  { run, rules }: AlertOrder,
+  { raised, recovered }: AlertCheck,
+): Promise<void> {
+  if (rules.length === 0) return
   const ours = await readOursOn(trx, run.run_date)
   for (let after = first; ;) {
-    const asked = await readAsked(trx, { run: run.id, date: run.run_date, after, limit: chunkSize })
+    const next = { run: run.id, date: run.run_date, after, limit: chunkSize }
+    const asked = await readRows<AskedQuery>(trx, 'read_asked_queries', next)
     const last = asked.at(-1)
-    if (last === undefined) return { raised, recovered }
+    if (last === undefined) return
     const facts = await readFacts(trx, { run, rules, ours, asked })
     const found: FoundChange[] = []
     for (const query of asked) {
@@ -215,7 +211,9 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  const answers = await readEvidence(trx, { queries, date: run.run_date, limit })
+  // Up to the given day, and those of later days that have already been checked; oldest first, one per day.
+  const about = { queries, date: run.run_date, limit }
+  const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const evidence = new Map<string, RankAnswer[]>()
   for (const one of answers) {
     evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
@@ -225,7 +223,8 @@ async function readFacts(
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
-  const kept = new Map((await readAnswersById(trx, standIns)).map((one) => [one.search_id, one]))
+  const based = await readRows<ShownAnswer>(trx, 'read_alert_answers', { searches: standIns })
+  const kept = new Map(based.map((one) => [one.search_id, one]))
   const told = [
     ...known.flatMap((one) => [one.domain, one.other_domain]),
     ...asked.map((one) => one.target_domain),
@@ -249,50 +248,74 @@ function judge(
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
     const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
-    // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert,
-    // because the night of the alert may have lost its answers since then.
-    if (known !== undefined && now.run_date < known.run_date) continue
-    const since = known?.recovered_run_date ?? ''
-    const fresh = series.filter((one) => one.run_date >= since)
     const see = (answer: ShownAnswer) => measure(around, subject, answer)
-    const step = decideAlert(rule, fresh.map(see), standingOf(facts, known, see))
-    const base = step.kind === 'raise' ? fresh[step.base] : undefined
-    if (step.kind === 'raise' && base !== undefined) {
-      const measurements = { base: see(base), now: see(now) }
-      into.found.push({ rule, query, key, subject, way: step.way, base, now, measurements })
+    const seen = (search: number | null) => {
+      const answer = facts.kept.get(search ?? 0)
+      return answer === undefined ? undefined : see(answer)
     }
-    if (step.kind === 'recover' && known !== undefined) {
+    const evidence = [seen(known?.base_search_id ?? null), seen(known?.search_id ?? null)] as const
+    const step = nextStep(rule, { known, evidence, see, series })
+    if (step === null) continue
+    if (step.kind === 'raise') {
+      const { base, way } = step
+      const measurements = { base: see(base), now: see(now) }
+      into.found.push({ rule, query, key, subject, way, base, now, measurements })
+    } else {
       const end = {
         recovered_run_id: now.run_id,
         recovered_run_date: now.run_date,
         recovered_search_id: now.search_id,
         recovered_position: see(now).position,
       }
-      into.recovered.push({ id: known.id, end })
+      into.recovered.push({ id: step.id, end })
     }
   }
 }
 
-function standingOf(
-  { kept }: Facts,
-  known: KnownAlert | undefined,
-  see: (answer: ShownAnswer) => Measurement,
+/** Answers to a query, or the shares of a domain, as a rule compares them. */
+interface WatchedSeries<T> {
+  /** Newest alert of the rule about the subject. */
+  readonly known: KnownAlert | undefined
+  /** Evidence of the known alert: the answers before and after the change. */
+  readonly evidence: readonly [base: Measurement | undefined, raised: Measurement | undefined]
+  /** Oldest first. */
+  readonly series: readonly T[]
+  readonly see: (one: T) => Measurement
+}
+
+/** Decides whether a subject's alert is raised or over, and by what; null if nothing changes. */
+function nextStep<T extends { readonly run_date: string }>(
+  rule: AlertRule,
+  { known, evidence: [base, raised], series, see }: WatchedSeries<T>,
 ) {
-  if (known === undefined || known.recovered_run_date !== null) return null
-  const base = kept.get(known.base_search_id ?? 0)
-  const raised = kept.get(known.search_id ?? 0)
-  // Both exist, because the answers that an alert is based on are not deleted.
-  if (base === undefined || raised === undefined) return null
-  return { base: see(base), raised: see(raised), way: known.direction }
+  const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
+  const now = fresh.at(-1)
+  // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
+  // the night of the alert may have lost its answers since then.
+  if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
+  const open = known !== undefined && known.recovered_run_date === null ? known : null
+  // Both exist, because the answers that an open alert is based on are not deleted.
+  if (open !== null && (base === undefined || raised === undefined)) return null
+  const standing =
+    open === null || base === undefined || raised === undefined
+      ? null
+      : { base, raised, way: open.direction }
+  const step = decideAlert(rule, fresh.map(see), standing)
+  if (step.kind === 'recover') return open === null ? null : { kind: step.kind, id: open.id, now }
+  const before = step.kind === 'raise' ? fresh[step.base] : undefined
+  if (step.kind === 'none' || before === undefined) return null
+  return { kind: step.kind, base: before, way: step.way, now }
 }
 
 /** Checks the shares for the rule's label, for its list, or for all queries. */
-async function checkShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertCheck> {
-  const raised: NewAlert[] = []
-  const recovered: Recovery[] = []
+async function checkShares(
+  trx: Database,
+  { run, rules }: AlertOrder,
+  into: AlertCheck,
+): Promise<void> {
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
-  if (origin === null) return { raised, recovered }
+  if (origin === null) return
   // Restricts this transaction to answers of one origin.
   await prepareReading(trx, { origins: origin })
   const known = await readKnownAlerts(trx, 'shares')
@@ -300,11 +323,8 @@ async function checkShares(trx: Database, { run, rules }: AlertOrder): Promise<A
   for (const rule of meant) {
     const domains = domainsFor(rule, ours)
     const mine = known.filter((one) => one.rule === rule.name)
-    const found = await checkRule(trx, { rule, run, origin, known: mine, domains })
-    raised.push(...found.raised)
-    recovered.push(...found.recovered)
+    await checkRule(trx, { rule, run, origin, known: mine, domains }, into)
   }
-  return { raised, recovered }
 }
 
 interface Watch {
@@ -318,81 +338,64 @@ interface Watch {
 async function checkRule(
   trx: Database,
   { rule, run, origin, known, domains }: Watch,
-): Promise<AlertCheck> {
+  { raised, recovered }: AlertCheck,
+): Promise<void> {
   const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
   const days = await readShareDays(trx, rule, run.run_date)
   const standIns = known.flatMap((one) =>
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
-  const shares = new Map<string, readonly ShareDay[]>()
-  // Queries each day separately, because a constant date restricts the view to that day's rows.
-  for (const date of new Set([...days, ...standIns])) {
-    shares.set(date, await readSharesOn(trx, { tag, date, domains }))
-  }
-  const raised: NewAlert[] = []
-  const recovered: Recovery[] = []
+  const shares = await readShares(trx, [...days, ...standIns], { tag, domains })
   for (const domain of domains) {
     const subject = `${tag} ${domain} ${origin}`
     const last = known.find((one) => one.subject === subject)
     const dayOf = (date: string) => shares.get(date)?.find((one) => one.domain === domain)
-    const found = judgeShare(rule, { days, dayOf, last, until: run.run_date })
-    if (found === null) continue
-    const { now, before } = found
-    if (before !== null) {
-      const gainer = { before: before.run_date, tag, date: now.run_date }
-      const [other = null] = await readGainers(trx, gainer)
-      const told = {
-        ...{ domain, tag, other, origin, baseDate: before.run_date, date: now.run_date },
-        ...{ before: before.share, now: now.share },
-      }
-      raised.push({
-        ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
-        ...{ domain, other_domain: other, origin },
-        ...{ base_run_date: before.run_date, previous_share: before.share },
-        ...{ run_id: run.id, run_date: now.run_date, share: now.share },
-        ...{ said: shareSentence(told), question: shareQuestion(told) },
-      })
-    } else if (last !== undefined) {
-      const end = { recovered_run_date: now.run_date, recovered_share: now.share }
-      recovered.push({ id: last.id, end: { recovered_run_id: run.id, ...end } })
+    const seen = (date = '') => {
+      const day = dayOf(date)
+      return day === undefined ? undefined : measureDay(day)
     }
+    const evidence = [seen(last?.base_run_date), seen(last?.run_date)] as const
+    const series = days.map(dayOf).filter((day) => day !== undefined)
+    const step = nextStep(rule, { known: last, evidence, series, see: measureDay })
+    // Otherwise the day is not complete, or no query with the tag was answered. The check after the last run of the day
+    // decides.
+    if (step === null || step.now.run_date < run.run_date) continue
+    const { now } = step
+    if (step.kind === 'recover') {
+      const end = { recovered_run_date: now.run_date, recovered_share: now.share }
+      recovered.push({ id: step.id, end: { recovered_run_id: run.id, ...end } })
+      continue
+    }
+    const between = { before: step.base.run_date, tag, date: now.run_date }
+    // The domain whose share grew most.
+    const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
+    const other = gainer?.domain ?? null
+    const told = {
+      ...{ domain, tag, other, origin, baseDate: step.base.run_date, date: now.run_date },
+      ...{ before: step.base.share, now: now.share },
+    }
+    raised.push({
+      ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
+      ...{ domain, other_domain: other, origin },
+      ...{ base_run_date: step.base.run_date, previous_share: step.base.share },
+      ...{ run_id: run.id, run_date: now.run_date, share: now.share },
+      ...{ said: shareSentence(told), question: shareQuestion(told) },
+    })
   }
-  return { raised, recovered }
 }
 
-interface ShareSeries {
-  readonly days: readonly string[]
-  readonly dayOf: (date: string) => ShareDay | undefined
-  readonly last: KnownAlert | undefined
-  readonly until: string
-}
-
-/** Evaluates one share. `before` is the day that it changed from; null if an alert has ended. */
-function judgeShare(
-  rule: AlertRule,
-  { days, dayOf, last, until }: ShareSeries,
-): { readonly now: ShareDay; readonly before: ShareDay | null } | null {
-  const since = last?.recovered_run_date ?? ''
-  const series = days
-    .filter((date) => date >= since)
-    .map(dayOf)
-    .filter((day) => day !== undefined)
-  const now = series.at(-1)
-  // The day is not complete, or no query with the tag was answered. The check after the last run of the day decides.
-  if (now === undefined || now.run_date < until) return null
-  if (last !== undefined && now.run_date < last.run_date) return null
-  const stands = last !== undefined && last.recovered_run_date === null
-  const base = stands ? dayOf(last.base_run_date) : undefined
-  const mark = stands ? dayOf(last.run_date) : undefined
-  if (stands && (base === undefined || mark === undefined)) return null
-  const standing =
-    base === undefined || mark === undefined
-      ? null
-      : { base: measureDay(base), raised: measureDay(mark), way: null }
-  const step = decideAlert(rule, series.map(measureDay), standing)
-  if (step.kind === 'recover') return { now, before: null }
-  const before = step.kind === 'raise' ? series[step.base] : undefined
-  return before === undefined ? null : { now, before }
+/** Shares of some domains for a label, by day. */
+async function readShares(
+  trx: Database,
+  dates: readonly string[],
+  about: { readonly tag: string; readonly domains: readonly string[] },
+) {
+  const shares = new Map<string, readonly ShareDay[]>()
+  // Queries each day separately, because a constant date restricts the view to that day's rows.
+  for (const date of new Set(dates)) {
+    shares.set(date, await readSharesOn(trx, { ...about, date }))
+  }
+  return shares
 }
 
 function measureDay({ share, queries, depth }: ShareDay): Measurement {
@@ -430,15 +433,6 @@ export function readSharesOn(
   on: { readonly tag: string; readonly date: string; readonly domains: readonly string[] },
 ) {
   return readRows<ShareDay>(trx, 'read_shares_on', on)
-}
-
-/** Domain whose share of a label grew most between two days; empty if none grew. */
-async function readGainers(
-  trx: Database,
-  between: { readonly tag: string; readonly before: string; readonly date: string },
-) {
-  const rows = await readRows<{ domain: string }>(trx, 'read_gainer', between)
-  return rows.map(({ domain }) => domain)
 }
 
 /** Origin of a run's answers; null if it has none. */

@@ -79,11 +79,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
       const got = cell(column) === '' ? 'nothing' : JSON.stringify(cell(column))
       complain(`${column}: expected ${expected}, got ${got}`)
     }
-    const held = <T>(column: Column, value: T | null | undefined, expected: string) => {
-      if (value === null || value === undefined) refuse(column, expected)
-      return value ?? null
-    }
-    const { rule, on } = readRule({ cell, refuse, held, ...known })
+    const { rule, on } = readRule({ cell, refuse, ...known })
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
       refuse('alert', `a unique name, since line ${twin} has this one`)
@@ -98,60 +94,57 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
 interface RuleLine extends KnownNames {
   readonly cell: (column: Column) => string
   readonly refuse: (column: Column, expected: string) => void
-  /** Returns the value parsed from a cell; reports the cell as wrong if there is none. */
-  readonly held: <T>(column: Column, value: T | null | undefined, expected: string) => T | null
 }
 
 /** Parses one line, and refuses each invalid cell. */
 function readRule(line: RuleLine) {
-  const { cell, held, listOf } = line
-  const name = cell('alert')
-  const named = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(name) ? name : null
-  held('alert', named, 'a short name of letters, digits, spaces, ".", "_" or "-"')
-  const kind = cell('what').toLowerCase().replaceAll(' ', '_')
-  const what = held(
-    'what',
-    alertKinds.find((one) => one === kind),
-    `one of ${alertKinds.join(', ')}`,
-  )
-  const { threshold, anybody = false } = what === null ? {} : kinds[what]
-  const limit = Number.parseFloat(cell('threshold'))
-  if (threshold !== undefined) {
-    const fits = threshold.shape.test(cell('threshold')) && limit > 0 && limit <= 100
-    held('threshold', fits ? limit : null, threshold.expected)
+  const { cell, refuse, listOf, sites } = line
+  type Parse<T> = (text: string) => T | null | undefined
+  const read = <T>(column: Column, parse: Parse<T>, expected: string) => {
+    const value = cell(column) === '' ? null : (parse(cell(column)) ?? undefined)
+    if (value === undefined) refuse(column, expected)
+    return value ?? null
   }
-  const way = cell('direction').toLowerCase()
-  const direction = (['up', 'down'] as const).find((one) => one === way) ?? null
-  if (way !== '') held('direction', direction, '"up", "down" or nothing for both')
-  const list = cell('list') === '' ? null : listOf(cell('list'))
-  if (cell('list') !== '') held('list', list, 'a list that was enqueued before, or the path of one')
-  const confirm = /^[1-7]?$/.test(cell('confirm')) ? Number(cell('confirm') || 1) : null
+  const need = <T>(column: Column, parse: Parse<T>, expected: string) => {
+    if (cell(column) === '') refuse(column, expected)
+    return read(column, parse, expected)
+  }
+  const siteOf = (anybody: boolean) => (text: string) => {
+    if (text === '*') return anybody ? text : null
+    const domain = siteName(text)
+    return isDomain(domain) || sites.has(domain) ? domain : null
+  }
+  need('alert', (text) => /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text) || null, nameShape)
+  const kindOf = (text: string) => {
+    return alertKinds.find((one) => one === text.toLowerCase().replaceAll(' ', '_'))
+  }
+  const what = need('what', kindOf, `one of ${alertKinds.join(', ')}`)
+  const { threshold, anybody = false } = what === null ? {} : kinds[what]
+  const limitOf = (text: string) => {
+    const limit = threshold?.shape.test(text) === true ? Number.parseFloat(text) : 0
+    return limit > 0 && limit <= 100 ? limit : null
+  }
+  const wayOf = (text: string) =>
+    (['up', 'down'] as const).find((one) => one === text.toLowerCase())
+  const confirmOf = (text: string) => (/^[1-7]$/.test(text) ? Number(text) : null)
   const rule: AlertRule = {
-    ...{ name, what: what ?? 'left', threshold: threshold === undefined ? null : limit, direction },
-    ...{ list, tag: cell('tag') || null },
-    domain: readDomain(line, 'domain', anybody),
-    rival: readDomain(line, 'rival', true),
+    name: cell('alert'),
+    what: what ?? 'left',
+    threshold: threshold === undefined ? null : need('threshold', limitOf, threshold.expected),
+    direction: read('direction', wayOf, '"up", "down" or nothing for both'),
+    list: read('list', listOf, 'a list that was enqueued before, or the path of one'),
+    tag: cell('tag') || null,
+    domain: read('domain', siteOf(anybody), siteShape),
+    rival: read('rival', siteOf(true), siteShape),
     feature: cell('feature') || null,
-    confirm: held('confirm', confirm, 'a number of consecutive answers, from 1 to 7') ?? 1,
+    confirm: read('confirm', confirmOf, 'a number of consecutive answers, from 1 to 7') ?? 1,
   }
   if (what !== null) refuseOthers(what, line)
-  return { rule, on: held('on', readSwitch(cell('on') || 'yes'), '"yes" or "no"') ?? false }
+  return { rule, on: read('on', readSwitch, '"yes" or "no"') ?? true }
 }
 
-function readDomain(
-  { cell, held, sites }: RuleLine,
-  column: 'domain' | 'rival',
-  anybody: boolean,
-): string | null {
-  const typed = cell(column)
-  if (typed === '' || (typed === '*' && anybody)) return typed || null
-  const domain = siteName(typed)
-  return held(
-    column,
-    isDomain(domain) || sites.has(domain) ? domain : null,
-    `a domain like example.com, without https://, or a folder or *.domain that ${npmRun('domains')} lists`,
-  )
-}
+const nameShape = 'a short name of letters, digits, spaces, ".", "_" or "-"'
+const siteShape = `a domain like example.com, without https://, or a folder or *.domain that ${npmRun('domains')} lists`
 
 /** Refuses cells that this kind of alert does not use, or that contradict each other. */
 function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void {

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../base/database/database.ts'
 import {
+  countOf,
   type Insertable,
   type Selectable,
   sql,
@@ -204,14 +205,9 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
 }
 
 /** Counts the queries of a run whose answer was bought or reused. */
-export async function countAnswered(trx: Database, run: number): Promise<number> {
-  const { answered } = await trx
-    .selectFrom('tasks')
-    .select(({ fn }) => fn.countAll<number>().as('answered'))
-    .where('run_id', '=', run)
-    .where('state', 'in', ['answered', 'reused'])
-    .executeTakeFirstOrThrow()
-  return answered
+export function countAnswered(trx: Database, run: number): Promise<number> {
+  const tasks = trx.selectFrom('tasks').where('run_id', '=', run)
+  return countOf(trx, tasks.where('state', 'in', ['answered', 'reused']))
 }
 
 /** Nights with alerts and their summary sentence, newest first. */
@@ -275,44 +271,11 @@ interface AlertFilter {
   readonly limit: number
 }
 
-const shownColumns = [
-  'alerts.id',
-  'alerts.rule as alert',
-  'alerts.what',
-  'alerts.said as text',
-  'alerts.question',
-  'alerts.list',
-  'alerts.tag',
-  'alerts.query_id',
-  'alerts.domain',
-  'alerts.other_domain',
-  'alerts.feature',
-  'alerts.origin',
-  'alerts.previous_position',
-  'alerts.position',
-  'alerts.previous_share',
-  'alerts.share',
-  'alerts.base_search_id',
-  'alerts.search_id',
-  'alerts.base_run_date',
-  'alerts.run_date',
-  'alerts.run_id as run',
-  'alerts.raised_at',
-  'alerts.recovered_run_date',
-  'alerts.recovered_search_id',
-  'alerts.recovered_position',
-  'alerts.recovered_share',
-  'alerts.recovered_at',
-  'alerts.withdrawn_at',
-  'alerts.withdrawn_because',
-] as const
-
 export async function listAlerts(db: Database, { id, rule, standing, limit }: AlertFilter) {
-  return db
+  const alerts = await db
     .selectFrom('alerts')
-    .select(shownColumns)
+    .selectAll()
     .select((eb) => [
-      eb.ref('direction').$castTo<'up' | 'down' | null>().as('direction'),
       eb
         .case()
         .when('withdrawn_at', 'is not', null)
@@ -328,14 +291,17 @@ export async function listAlerts(db: Database, { id, rule, standing, limit }: Al
         .whereRef('queries.id', '=', 'alerts.query_id')
         .as('q'),
     ])
-    .$if(id !== null, (alerts) => alerts.where('id', '=', id))
-    .$if(rule !== null, (alerts) => alerts.where('rule', '=', rule))
-    .$if(standing, (alerts) =>
-      alerts.where('recovered_at', 'is', null).where('withdrawn_at', 'is', null),
+    .$if(id !== null, (some) => some.where('id', '=', id))
+    .$if(rule !== null, (some) => some.where('rule', '=', rule))
+    .$if(standing, (some) =>
+      some.where('recovered_at', 'is', null).where('withdrawn_at', 'is', null),
     )
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
+  return alerts.map(({ rule: alert, said: text, run_id: run, ...facts }) => {
+    return { ...facts, alert, text, run }
+  })
 }
 
 export const alertKinds = [
@@ -359,23 +325,17 @@ export type AlertRule = Readonly<
 
 /** Active rules, in file order. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
-  return db
+  const rules = await db
     .selectFrom('alert_rules')
-    .select((eb) => [
-      'name',
-      eb.ref('what').$castTo<AlertRule['what']>().as('what'),
-      'threshold',
-      eb.ref('direction').$castTo<AlertRule['direction']>().as('direction'),
-      'list',
-      'tag',
-      'domain',
-      'rival',
-      'feature',
-      'confirm',
-    ])
+    .selectAll()
+    .$narrowType<Pick<AlertRule, 'what' | 'direction'>>()
     .orderBy('line')
     .orderBy('name')
     .execute()
+  return rules.map((found) => {
+    const { line: _, since: __, ...rule } = found
+    return rule
+  })
 }
 
 /** Replaces all active rules atomically. Unchanged rules continue; alerts of removed or changed rules are withdrawn. */

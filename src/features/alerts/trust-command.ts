@@ -71,17 +71,16 @@ async function decide(
     throw new Misuse('expected --usual with accept and a run, list or date')
   }
   const targets = await findTargets(db, options)
-  await addMarks(
-    db,
-    targets.map((target): TrustDecision => ({ ...target, trusted, usual, reason, by })),
-  )
+  const marks = targets.map(({ run, answer }) => {
+    return { run_id: run, search_id: answer, trusted, usual, reason, made_by: by }
+  })
+  // They take effect when their runs are judged.
+  await db.insertInto('trust_marks').values(marks).execute()
   return [...new Set(targets.map(({ run }) => run))]
 }
 
-type Target = Pick<TrustDecision, 'run' | 'answer'>
-
-/** Finds the answers, run or date given by the flags. */
-async function findTargets(db: Database, options: TrustFlags): Promise<readonly Target[]> {
+/** Finds the runs given by the flags, or single answers; for a whole run, `answer` is null. */
+async function findTargets(db: Database, options: TrustFlags) {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)
   if (named.length !== 1 || (list !== undefined && date === undefined)) {
@@ -144,9 +143,25 @@ async function show(
     printJson({ runs, answers, decisions })
     return exits.done
   }
-  print(runs.length === 0 ? 'Nothing is quarantined.' : runTable(runs))
-  if (answers.length > 0) print(answerTable(answers))
-  if (decisions.length > 0) print(decisionTable(decisions))
+  if (runs.length === 0) print('Nothing is quarantined.')
+  showRows(
+    ['run', 'list', 'date', 'answers', 'why'],
+    runs.map((one) => [
+      ...[one.run, one.list, one.run_date, one.suspect ? 'all' : one.answers, one.reason],
+    ]),
+  )
+  showRows(
+    ['answer', 'run', 'query', 'score', 'why'],
+    answers.map(({ answer, run, q, score, reason }) => [
+      ...[answer, run, q, score?.toFixed(2) ?? '', reason],
+    ]),
+  )
+  showRows(
+    ['decision', 'run', 'answer', 'is', 'by', 'because'],
+    decisions.map(({ id, run, answer, trusted, by, reason }) => [
+      ...[id, run, answer ?? 'all', trusted ? 'trusted' : 'not trusted', by, reason],
+    ]),
+  )
   for (const { run, suspect, credits } of runs) {
     if (!suspect) continue
     const price = `about ${count(credits, 'credit')}`
@@ -212,48 +227,8 @@ async function readDecisions(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-function runTable(runs: Awaited<ReturnType<typeof readQuarantine>>): string {
-  const rows = runs.map(({ run, list, run_date: date, suspect, answers, reason }) => [
-    ...[run, list, date, suspect ? 'all' : answers, reason],
-  ])
-  return formatTable(['run', 'list', 'date', 'answers', 'why'], rows, { widest: 160 })
-}
-
-function answerTable(answers: Awaited<ReturnType<typeof readQuarantined>>): string {
-  const rows = answers.map(({ answer, run, q, score, reason }) => [
-    ...[answer, run, q, score === null ? '' : score.toFixed(2), reason],
-  ])
-  return formatTable(['answer', 'run', 'query', 'score', 'why'], rows, { widest: 160 })
-}
-
-function decisionTable(decisions: Awaited<ReturnType<typeof readDecisions>>): string {
-  const rows = decisions.map(({ id, run, answer, trusted, by, reason }) => [
-    ...[id, run, answer ?? 'all', trusted ? 'trusted' : 'not trusted', by, reason],
-  ])
-  return formatTable(['decision', 'run', 'answer', 'is', 'by', 'because'], rows, { widest: 160 })
-}
-
-/** A person's decision about a run, or about one of its answers. */
-interface TrustDecision {
-  readonly run: number
-  /** Null for the whole run. */
-  readonly answer: number | null
-  readonly trusted: boolean
-  /** True if later runs are to be compared with this one and those after it. */
-  readonly usual: boolean
-  readonly reason: string
-  readonly by: string
-}
-
-/** Stores decisions; they take effect when `judgeEnded` is called for their runs. */
-async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
-  const rows = decisions.map(({ run, answer, by, ...decision }) => ({
-    ...decision,
-    run_id: run,
-    search_id: answer,
-    made_by: by,
-  }))
-  await db.insertInto('trust_marks').values(rows).execute()
+function showRows(heads: readonly string[], rows: Parameters<typeof formatTable>[1]): void {
+  if (rows.length > 0) print(formatTable(heads, rows, { widest: 160 }))
 }
 
 /** Undoes a decision; returns its run, or null if there is no such active decision. */

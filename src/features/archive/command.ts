@@ -3,7 +3,7 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
-import { type Exit, exits, Misuse, reasonOf, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse, reasonOf } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { finishDays, readDaysToFinish } from '../../core/nights/finish.ts'
@@ -30,24 +30,23 @@ interface ArchiveOptions {
 }
 
 /** Moves old days to files, restores them, or checks the files, depending on the flag. */
-export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
-  const { options, env, closers } = call
+export async function archive({ options, env, closers }: Call<ArchiveOptions>): Promise<Exit> {
   const request = readRequest(options)
   const config = readConfig(env)
   const reading = request.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
   const folder = options.to === undefined ? undefined : archivePath(env, options.to)
-  switch (request.kind) {
-    case 'check':
-      return checkDays(mill, folder, options)
-    case 'back':
-      return alone(mill, (movers) => returnDays(movers, { ...request, folder }, options))
-    case 'leave':
-      return alone(mill, (movers) =>
-        moveDays(movers, { ...request, folder: folder ?? '' }, options),
-      )
-    default:
-      throw unhandled('request', request)
+  if (request.kind === 'check') return checkDays(mill, folder, options)
+  const client = await holdArchive(mill.pool)
+  try {
+    return await withEngine((engine) => {
+      const movers = { mill, client, engine }
+      return request.kind === 'back'
+        ? returnDays(movers, { ...request, folder }, options)
+        : moveDays(movers, { ...request, folder: folder ?? '' }, options)
+    })
+  } finally {
+    client.release(true)
   }
 }
 
@@ -81,15 +80,6 @@ interface Movers {
   readonly mill: Mill
   readonly client: Archivist
   readonly engine: ParquetEngine
-}
-
-async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promise<Exit> {
-  const client = await holdArchive(mill.pool)
-  try {
-    return await withEngine((engine) => move({ mill, client, engine }))
-  } finally {
-    client.release(true)
-  }
 }
 
 async function moveDays(
@@ -175,9 +165,6 @@ async function checkDays(
   const days = await readArchivedDays(db)
   const checked = await checkArchive(days, { folder, installation, report: say })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
-  for (const path of checked.unknown) {
-    say(`${path} belongs to no day in the archive: an interrupted archive left it behind`)
-  }
   const bad = checked.problems.length
   say(
     `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all unchanged' : `${bad} days have changed`}`,

@@ -1,13 +1,13 @@
 // Copies rows from and to the server with COPY.
 
 import { once } from 'node:events'
-import type { Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
 import { giveCode } from '../../base/database/database.ts'
 import { asError, WrongDatabase } from '../../base/errors.ts'
 import type { ArchivedDay } from './days.ts'
 
-/** Whole rows in the server's COPY format. The bytes are valid only until the next batch is requested. */
+/** Whole rows in the server's COPY format. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
@@ -31,10 +31,12 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   const copying = new CopyOut(text)
   client.query(copying)
   try {
-    for (let batch = await copying.next(); batch !== null; batch = await copying.next()) yield batch
+    yield* copying.batches
   } finally {
-    // The connection is free again only after the server's last message.
-    await copying.drain()
+    // The connection is free again only after the server's last message, which may have arrived together with rows that
+    // paused the stream.
+    copying.resume()
+    await copying.done.catch(() => undefined)
   }
 }
 
@@ -73,38 +75,39 @@ class Copying extends pg.Query {
   }
 }
 
+/** Size of a batch in bytes, unless a single row is longer. */
+const batchBytes = 256 * 1024
+
 class CopyOut extends Copying {
-  readonly #ready: CopiedRows[] = []
-  #filling: Buffer = Buffer.alloc(0)
+  readonly batches = new Readable({
+    objectMode: true,
+    highWaterMark: mostWaiting,
+    read: () => this.resume(),
+  })
+  #filling = Buffer.alloc(0)
   #filled = 0
   #rows = 0
   #longest = 0
-  #given: Buffer | null = null
   #wire: Wire | null = null
-  #ended: { readonly error: Error | null } | null = null
-  #wake: () => void = () => undefined
 
   constructor(text: string) {
     super(text)
-    const end = (error: Error | null) => {
-      this.#seal()
-      this.#ended = { error }
-      this.#wake()
-    }
     this.done.then(
-      () => end(null),
-      (error: unknown) => end(asError(error)),
+      () => {
+        this.#seal()
+        return this.batches.push(null)
+      },
+      (error: unknown) => this.batches.destroy(asError(error)),
     )
   }
 
   /** Driver callback for copied rows. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
+    if (this.batches.destroyed) return
+    this.#wire = wire
     if (this.#filled + chunk.length > this.#filling.length) {
-      this.#seal()
-      this.#filling = takeBuffer(chunk.length)
-      if (this.#ready.length >= mostWaiting) wire.stream.pause()
-      this.#wire = wire
-      this.#wake()
+      if (!this.#seal()) wire.stream.pause()
+      this.#filling = Buffer.allocUnsafeSlow(Math.max(batchBytes, chunk.length))
     }
     chunk.copy(this.#filling, this.#filled)
     this.#filled += chunk.length
@@ -112,43 +115,20 @@ class CopyOut extends Copying {
     this.#longest = Math.max(this.#longest, chunk.length)
   }
 
-  async next(): Promise<CopiedRows | null> {
-    if (this.#given !== null) giveBuffer(this.#given)
-    this.#given = null
-    for (;;) {
-      const batch = this.#ready.shift()
-      if (batch !== undefined) {
-        this.#given = batch.bytes
-        return batch
-      }
-      if (this.#ended !== null) {
-        if (this.#ended.error !== null) throw this.#ended.error
-        return null
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-        this.#wire?.stream.resume()
-      })
-    }
-  }
-
-  async drain(): Promise<void> {
-    while (this.#ended === null) {
-      this.#ready.length = 0
-      await this.next().catch(() => null)
-    }
-    // The last message may have arrived together with rows that paused the stream.
+  resume(): void {
     this.#wire?.stream.resume()
   }
 
-  #seal(): void {
-    if (this.#rows === 0) return
+  /** Passes on the filled batch; returns false if enough are waiting. */
+  #seal(): boolean {
+    if (this.#rows === 0) return true
     const bytes = this.#filling.subarray(0, this.#filled)
-    this.#ready.push({ bytes, rows: this.#rows, longest: this.#longest })
+    const batch: CopiedRows = { bytes, rows: this.#rows, longest: this.#longest }
     this.#filling = Buffer.alloc(0)
     this.#filled = 0
     this.#rows = 0
     this.#longest = 0
+    return this.batches.push(batch)
   }
 }
 
@@ -292,22 +272,4 @@ export async function crossOut(client: PoolClient, { run_date: day, part }: Arch
     [day, part],
   )
   return rowCount === 1
-}
-
-/** Buffer size in bytes. */
-const bufferBytes = 256 * 1024
-
-// A copy hardly ever uses more buffers at once, except when several tables are read concurrently.
-const mostKept = 12
-const kept: Buffer[] = []
-
-/** Returns a buffer of the usual size or larger. Reusing buffers avoids allocating new memory over and over. */
-export function takeBuffer(bytes = bufferBytes): Buffer {
-  const found = bytes <= bufferBytes ? kept.pop() : undefined
-  return found ?? Buffer.allocUnsafeSlow(Math.max(bufferBytes, bytes))
-}
-
-/** Gives a buffer, or the buffer behind a slice, back to the pool; the caller must no longer use it. */
-export function giveBuffer({ buffer }: Buffer): void {
-  if (buffer.byteLength === bufferBytes && kept.length < mostKept) kept.push(Buffer.from(buffer))
 }

@@ -3,7 +3,7 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'
 import type { Database, Pool } from '../../base/database/database.ts'
-import { askOnce, type CellColumn, kindOfCell } from '../../base/database/fetch.ts'
+import { askOnce } from '../../base/database/fetch.ts'
 import { factTables } from '../../base/database/facts.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
@@ -40,7 +40,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
     $$`)
 }
 
-const lockNotAvailable = '55P03'
+export const lockNotAvailable = '55P03'
 
 /**
  * Takes the lock on the archive. Waits long enough for the server to notice a killed connection, but does not wait for
@@ -129,8 +129,12 @@ const ofAnswers = `
 const facts = (name: string): ArchivedTable => {
   return { name, kind: 'moved', key: ['search_id', 'ordinal'], where: ofAnswers }
 }
-const named = (name: string, by: string): ArchivedTable => {
-  return { name, kind: 'copied', key: ['id'], where: `t.id in (${by})` }
+const copied = (
+  name: string,
+  by: string,
+  { column = 'id', without = [] }: { column?: string; without?: readonly string[] } = {},
+): ArchivedTable => {
+  return { name, kind: 'copied', key: ['id'], without, where: `t.${column} in (${by})` }
 }
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
@@ -144,42 +148,25 @@ export const archivedTables: readonly ArchivedTable[] = [
     where: 't.call_id in (select call_id from pg_temp.leaving_calls)',
   },
   ...factTables.map(facts),
-  {
-    name: 'searches',
-    kind: 'copied',
-    key: ['id'],
-    // Column that marks archived rows.
-    without: ['archived'],
-    where: 't.id in (select search_id from pg_temp.leaving)',
-  },
-  {
-    name: 'tasks',
-    kind: 'copied',
-    key: ['id'],
-    where: 't.run_id in (select id from pg_temp.leaving_runs)',
-  },
+  // Without the column that marks archived rows.
+  copied('searches', 'select search_id from pg_temp.leaving', { without: ['archived'] }),
+  copied('tasks', 'select id from pg_temp.leaving_runs', { column: 'run_id' }),
   // The day is part of the folder name.
-  {
-    name: 'runs',
-    kind: 'copied',
-    key: ['id'],
-    without: ['run_date'],
-    where: 't.id in (select id from pg_temp.leaving_runs)',
-  },
-  named(
+  copied('runs', 'select id from pg_temp.leaving_runs', { without: ['run_date'] }),
+  copied(
     'queries',
     'select tasks.query_id from public.tasks join pg_temp.leaving_runs on leaving_runs.id = run_id',
   ),
-  named('pages', 'select page_id from pg_temp.leaving_places'),
-  named(
+  copied('pages', 'select page_id from pg_temp.leaving_places'),
+  copied(
     'domains',
     `select domain_id from pg_temp.leaving_places
     union select pages.domain_id from public.pages
     where pages.id in (select page_id from pg_temp.leaving_places)`,
   ),
-  named('entities', idsOf('entity_id', 'search_entities')),
-  named('clusters', idsOf('cluster_id', 'search_clusters')),
-  named('related_searches', idsOf('related_search_id', 'search_related_searches')),
+  copied('entities', idsOf('entity_id', 'search_entities')),
+  copied('clusters', idsOf('cluster_id', 'search_clusters')),
+  copied('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
 
 /** Pages and domains that answers refer to. They are collected once, because most rows refer to them. */
@@ -196,11 +183,14 @@ export const leftOut: readonly string[] = [
   `bodies whose rows the tables rejected: ${npmRun('reparse')} needs them`,
 ]
 
-/** A column with its type name. */
-interface ArchivedColumn extends CellColumn {
+/** A column of a table. */
+interface ArchivedColumn {
+  readonly name: string
   readonly typeName: string
   /** True for a generated column. */
   readonly generated: boolean
+  /** True for a column that is not nullable. */
+  readonly required: boolean
 }
 
 /** Current columns of a table. */
@@ -208,9 +198,9 @@ export async function readColumns(
   client: PoolClient,
   { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
 ): Promise<readonly ArchivedColumn[]> {
-  const { rows } = await client.query<Omit<ArchivedColumn, 'kind'>>(
-    `select attname as name, atttypid::integer as type, format_type(atttypid, atttypmod) as "typeName",
-      attgenerated <> '' as generated
+  const { rows } = await client.query<ArchivedColumn>(
+    `select attname as name, format_type(atttypid, atttypmod) as "typeName", attgenerated <> '' as generated,
+      attnotnull as required
     from pg_attribute
     where attrelid = to_regclass('public.' || quote_ident($1))
       and attnum > 0
@@ -221,9 +211,7 @@ export async function readColumns(
   if (rows.length === 0) {
     throw new WrongDatabase(`expected a table ${name}, got none; run: ${npmRun('migrate')}`)
   }
-  return rows
-    .filter((column) => !without.includes(column.name))
-    .map((column) => ({ ...column, kind: kindOfCell(column.type) }))
+  return rows.filter((column) => !without.includes(column.name))
 }
 
 /** Output formats that do not depend on the settings of the server or user. */
@@ -268,60 +256,51 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** Size of a day to be archived. */
-export interface Leaving {
-  readonly part: number
-  readonly answers: number
-  readonly bodies: number
-}
-
-/** Collects the rows to archive for a day in temporary tables of the transaction. */
-export async function gatherLeaving(client: PoolClient, day: string): Promise<Leaving> {
-  await client.query(`
-    create temporary table leaving_runs (id bigint) on commit drop;
-    create temporary table leaving (search_id bigint) on commit drop;
-    create temporary table leaving_calls (call_id bigint) on commit drop`)
-  await client.query(
-    'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1::date',
-    [day],
-  )
-  // Each table is analyzed before the next query; otherwise every day would need a full scan.
-  await client.query('analyze pg_temp.leaving_runs')
-  await client.query(`
-    insert into pg_temp.leaving
-    select searches.id
+/** Collects the rows to archive for a day in temporary tables of the transaction; returns its size. */
+export async function gatherLeaving(client: PoolClient, day: string) {
+  const date = client.escapeLiteral(day)
+  await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${date}`)
+  await gather(
+    client,
+    'leaving',
+    `select searches.id as search_id
     from pg_temp.leaving_runs
     join public.tasks on tasks.run_id = leaving_runs.id
     join public.calls on calls.task_id = tasks.id
     join public.searches on searches.call_id = calls.id
     where not searches.archived
-      and searches.id not in (select search_id from pg_temp.still_used)`)
-  await client.query('analyze pg_temp.leaving')
-  await client.query(`
-    insert into pg_temp.leaving_calls
-    select raw_answers.call_id
+      and searches.id not in (select search_id from pg_temp.still_used)`,
+  )
+  await gather(
+    client,
+    'leaving_calls',
+    `select raw_answers.call_id
     from pg_temp.leaving_runs
     join public.tasks on tasks.run_id = leaving_runs.id
     join public.calls on calls.task_id = tasks.id
     join public.raw_answers on raw_answers.call_id = calls.id
     left join public.searches on searches.call_id = calls.id
     where searches.id in (select search_id from pg_temp.leaving)
-      or (searches.id is null and calls.error_code is distinct from 'UNSTORABLE')`)
-  await client.query('analyze pg_temp.leaving_calls')
-  const { rows } = await client.query<Leaving>(
+      or (searches.id is null and calls.error_code is distinct from 'UNSTORABLE')`,
+  )
+  const { rows } = await client.query<{ part: number; answers: number; bodies: number }>(
     `select
-      (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = $1::date) as part,
+      (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = ${date}) as part,
       (select count(*) from pg_temp.leaving) as answers,
       (select count(*) from pg_temp.leaving_calls) as bodies`,
-    [day],
   )
   return only(rows)
 }
 
 /** Collects the pages and domains to copy, in a temporary table of the transaction. */
-export async function gatherPlaces(client: PoolClient): Promise<void> {
-  await client.query(`create temporary table leaving_places on commit drop as ${leavingPlaces}`)
-  await client.query('analyze pg_temp.leaving_places')
+export function gatherPlaces(client: PoolClient): Promise<void> {
+  return gather(client, 'leaving_places', leavingPlaces)
+}
+
+async function gather(client: PoolClient, table: string, rows: string): Promise<void> {
+  await client.query(`create temporary table ${table} on commit drop as ${rows}`)
+  // Otherwise the next query would scan whole tables.
+  await client.query(`analyze pg_temp.${table}`)
 }
 
 /** SQL that copies a column of `t` out in a form the server can read back. */
@@ -352,16 +331,23 @@ interface LeftDay {
   readonly bytes: number
 }
 
-/** Deletes archived rows and records the day; returns the number of deleted rows per table. */
+/** Deletes archived rows and records the day; throws if more or fewer rows are deleted than were written. */
 export async function removeLeft(
   client: PoolClient,
   { day, part, folder, manifestSha256, bytes }: LeftDay,
-): Promise<ReadonlyMap<string, number>> {
-  const gone = new Map<string, number>()
+  written: readonly { readonly table: string; readonly rows: number }[],
+): Promise<number> {
+  let sum = 0
   for (const { name, kind, where } of archivedTables) {
     if (kind === 'copied') continue
     const { rowCount } = await client.query(`delete from public.${name} t where ${where}`)
-    gone.set(name, rowCount ?? 0)
+    const expected = written.find(({ table }) => table === name)?.rows ?? 0
+    if (rowCount !== expected) {
+      throw new Misuse(
+        `expected ${expected} rows of ${name} to be deleted with ${day}, got ${rowCount}; nothing was removed: run the same command again`,
+      )
+    }
+    sum += expected
   }
   await client.query(
     'update public.searches set archived = true where id in (select search_id from pg_temp.leaving)',
@@ -370,9 +356,9 @@ export async function removeLeft(
     `insert into public.archived_days (run_date, part, folder, manifest_sha256, answers, moved_rows, bytes)
     select $1::date, $2, $3, $4, count(*), $5, $6
     from pg_temp.leaving`,
-    [day, part, folder, manifestSha256, [...gone.values()].reduce((sum, n) => sum + n, 0), bytes],
+    [day, part, folder, manifestSha256, sum, bytes],
   )
-  return gone
+  return sum
 }
 
 /** Counts the rows to archive for a day; writes nothing. */

@@ -33,12 +33,6 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  /**
-   * Text files that can be overwritten. They are not deleted after use, because file systems are slow to delete files.
-   */
-  readonly #free: string[] = []
-  #texts = 0
-
   private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
     this.#instance = instance
     this.#duck = duck
@@ -60,10 +54,12 @@ export class ParquetEngine {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /** Starts a text file to be converted. */
+  /**
+   * Starts the text file to be converted. There is one at a time; it is overwritten rather than deleted, because file
+   * systems are slow to delete files.
+   */
   spool(): Spool {
-    const path = this.#take()
-    return new Spool(path, () => this.#free.push(path))
+    return new Spool(join(this.#folder, 'given.csv'))
   }
 
   /** Writes a complete text as a Parquet file; overwrites an existing file. */
@@ -85,41 +81,36 @@ export class ParquetEngine {
         ) to ${literal(path)} (format parquet, compression zstd, compression_level 1, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
       throw unwritable(path, cause, 'name another folder')
-    } finally {
-      spool.drop()
     }
   }
 
-  /** Rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. */
+  /** Rows of a file in the format of `copy … to stdout (format csv, force_quote *)`; of one file at a time. */
   rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
-    const cells = columns.map((column) => copiedCell(column, quoted(column)))
-    return this.#text(path, cells.join(', '), 'force_quote *')
+    return this.#text(path, columns, 'force_quote *')
   }
 
   /**
    * Rows of a file without the quotes, which would be a third of the text. This format can only be copied into a table.
    */
   plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
-    const cells = columns.map((column) => copiedCell(column, quoted(column)))
-    return this.#text(path, cells.join(', '), "quote '\"'")
+    return this.#text(path, columns, "quote '\"'")
   }
 
-  async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
-    const text = this.#take()
+  async *#text(
+    path: string,
+    columns: readonly FiledColumn[],
+    format: string,
+  ): AsyncGenerator<Buffer> {
+    const text = join(this.#folder, 'read.csv')
+    const cells = columns.map((column) => copiedCell(column, quoted(column)))
     try {
       await this.#duck.run(`
-        copy (select ${cells} from read_parquet(${place(path)}, hive_partitioning = false))
+        copy (select ${cells.join(', ')} from read_parquet(${place(path)}, hive_partitioning = false))
         to ${literal(text)} (format csv, header false, ${format}, use_tmp_file false)`)
       yield* chunksOf(text)
     } catch (cause) {
       throw unwritable(text, cause, 'set TMPDIR to another folder')
-    } finally {
-      this.#free.push(text)
     }
-  }
-
-  #take(): string {
-    return this.#free.pop() ?? join(this.#folder, `${++this.#texts}.csv`)
   }
 }
 

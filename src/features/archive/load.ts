@@ -11,12 +11,18 @@ import { findReader } from '../../base/database/reader-role.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { isDay } from '../../base/time/zone.ts'
 import type { Mill } from '../../core/mill.ts'
-import { enterRows, type RowEntry } from './copy.ts'
-import { type ArchivedDay, archivedTables, readArchivedDays, takeArchive } from './days.ts'
+import { enterRows } from './copy.ts'
+import {
+  type ArchivedDay,
+  archivedTables,
+  lockNotAvailable,
+  readArchivedDays,
+  readColumns,
+  takeArchive,
+} from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
 import {
   type FiledPlace,
-  type Manifest,
   type ManifestTable,
   readFiled,
   readFiledColumns,
@@ -37,7 +43,12 @@ interface ArchiveReading {
   readonly report: (line: string) => void
 }
 
-const keysOfTables = new Map(archivedTables.map(({ name, key }) => [name, key]))
+/** Keys of the tables, for their indexes. */
+const keys: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(archivedTables.map(({ name, key }) => [name, key])),
+  loaded_answers: ['search_id'],
+  loaded_days: ['run_date'],
+}
 const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ name }) => name)
 
 /** Loads the archive into temporary tables of this connection, so that the views read both. */
@@ -49,35 +60,32 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   const { since = '', until = '9999-12-31' } = reading.span ?? {}
   const asked = all.filter(({ run_date: day }) => since <= day && day <= until)
   const days = new Set(asked.map((day) => day.run_date))
-  const lenders = new Set(await readLenders(client, [...days]))
-  const lent = all.filter(({ run_date: day }) => lenders.has(day))
+  const read = new Set([...days, ...(await readLenders(client, [...days]))])
   const tables = tablesOf(reading.text, movable)
   const filled = [...tables, 'loaded_answers', 'loaded_days']
   await addTables(client, filled)
-  const read = await readColumnsRead(client, reading.text, tables)
-  let rows = 0
-  await filling(client, filled, async () => {
-    await withEngine(async (engine) => {
-      for (const day of [...asked, ...lent]) {
-        rows += await loadDay(client, { engine, day, read, reading })
-      }
-    })
-    await enterDays(client, [...days])
+  const columns = await readColumnsRead(client, reading.text, tables)
+  await client.query('begin read write')
+  // Values were written in UTC.
+  await client.query("set local timezone = 'UTC'")
+  // Truncating makes the tables new in this transaction, so that visibility checks are avoided.
+  await client.query(`truncate ${filled.map((name) => loadedTable(name)).join(', ')}`)
+  const rows = await withEngine(async (engine) => {
+    let sum = 0
+    for (const day of all.filter(({ run_date: date }) => read.has(date))) {
+      sum += await loadDay(client, { engine, day, columns, reading })
+    }
+    return sum
   })
-  await settleTables(
-    client,
-    new Map(
-      filled.map((name) => [name, keysOfTables.get(name) ?? [...idOf[name as 'loaded_days']]]),
-    ),
-  )
+  await enterLoaded(client, [...days], [...read])
+  await client.query('commit')
+  await settleTables(client, filled)
   const seconds = ((performance.now() - begun) / 1000).toFixed(1)
   const away = all.length - asked.length
   reading.report(
     `read ${count(rows, 'row')} of ${count(days.size, 'day')} from the archive in ${seconds} s${away === 0 ? '' : `; ${count(away, 'other day')} left out`}`,
   )
 }
-
-const idOf = { loaded_days: ['run_date'], loaded_answers: ['search_id'] } as const
 
 /** Columns of each table that a query may read; null: all of them. */
 type ColumnsRead = ReadonlyMap<string, ReadonlySet<string> | null>
@@ -91,8 +99,9 @@ async function readColumnsRead(
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
     const told = planned === null ? null : columnsRead(planned, table)
-    const always = [...(keysOfTables.get(table) ?? []), ...(await readRequired(client, table))]
-    read.set(table, told === null ? null : new Set([...told, ...always]))
+    const columns = await readColumns(client, { name: table })
+    const always = columns.flatMap(({ name, required }) => (required ? [name] : []))
+    read.set(table, told === null ? null : new Set([...told, ...always, ...(keys[table] ?? [])]))
   }
   return read
 }
@@ -102,24 +111,22 @@ async function loadDay(
   {
     engine,
     day,
-    read,
-    reading: { folder: moved = day.folder, installation },
+    columns,
+    reading,
   }: {
     readonly engine: ParquetEngine
     readonly day: ArchivedDay
-    readonly read: ColumnsRead
+    readonly columns: ColumnsRead
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
-  const folder = new ArchiveFolder(moved)
-  const manifest = await readManifest(day, { folder, installation })
-  const filed = { engine, folder }
+  const folder = new ArchiveFolder(reading.folder ?? day.folder)
+  const manifest = await readManifest(day, { folder, installation: reading.installation })
   let rows = 0
   for (const table of manifest.tables) {
-    const names = read.get(table.table)
-    if (names !== undefined) rows += await loadTable(client, filed, { table, names })
+    const names = columns.get(table.table)
+    if (names !== undefined) rows += await loadTable(client, { engine, folder }, { table, names })
   }
-  await loadAnswers(client, filed, manifest)
   return rows
 }
 
@@ -133,23 +140,6 @@ async function loadTable(
   const whole = columns.length === table.columns.length
   const rows = whole ? readFiled(filed, table) : readFiledColumns(filed, table, columns)
   return enterRows(client, { table: loadedTable(table.table), columns, fresh: true }, rows)
-}
-
-/** Loads the archived answers. */
-async function loadAnswers(
-  client: ArchiveReader,
-  filed: FiledPlace,
-  { tables }: Manifest,
-): Promise<void> {
-  const table = tables.find((each) => each.table === 'searches')
-  if (table === undefined) return
-  const ids = table.columns.filter(({ name }) => name === 'id')
-  const entry: RowEntry = {
-    table: loadedTable('loaded_answers'),
-    columns: [{ name: 'search_id', type: 'bigint' }],
-    fresh: true,
-  }
-  await enterRows(client, entry, readFiledColumns(filed, table, ids))
 }
 
 /**
@@ -242,7 +232,6 @@ export function readDayRange(
 /** Connection of a query that includes the archive. */
 type ArchiveReader = PoolClient
 
-const lockNotAvailable = '55P03'
 const busy =
   'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again'
 
@@ -273,34 +262,32 @@ async function addTables(client: ArchiveReader, tables: readonly string[]): Prom
   }
 }
 
-/** Fills these tables, independent of the connection's other settings. */
-async function filling(
+/** Records which answers and days are loaded. */
+async function enterLoaded(
   client: ArchiveReader,
-  tables: readonly string[],
-  fill: () => Promise<void>,
+  days: readonly string[],
+  read: readonly string[],
 ): Promise<void> {
-  await client.query('begin read write')
-  // Values were written in UTC.
-  await client.query("set local timezone = 'UTC'")
-  // Truncating makes the tables new in this transaction, so that visibility checks are avoided.
-  await client.query(`truncate ${tables.map((name) => loadedTable(name)).join(', ')}`)
-  await fill()
-  await client.query('commit')
-}
-
-/** Records which days are loaded. */
-async function enterDays(client: ArchiveReader, days: readonly string[]): Promise<void> {
+  await client.query(
+    `insert into ${loadedTable('loaded_answers')} (search_id)
+    select searches.id
+    from public.runs
+    join public.tasks on tasks.run_id = runs.id
+    join public.searches on searches.task_id = tasks.id and searches.archived
+    where runs.run_date = any ($1::date[])`,
+    [read],
+  )
   await client.query(
     `insert into ${loadedTable('loaded_days')} (run_date) select unnest($1::date[])`,
-    [[...days]],
+    [days],
   )
 }
 
 /** Creates indexes like those of the original table. */
-async function settleTables(client: ArchiveReader, keys: ReadonlyMap<string, readonly string[]>) {
+async function settleTables(client: ArchiveReader, tables: readonly string[]) {
   await client.query('begin read write')
-  for (const [name, key] of keys) {
-    await client.query(`create index on ${loadedTable(name)} (${key.join(', ')})`)
+  for (const name of tables) {
+    await client.query(`create index on ${loadedTable(name)} (${keys[name]?.join(', ')})`)
     await client.query(`analyze ${loadedTable(name)}`)
   }
   await client.query('commit')
@@ -358,7 +345,9 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
     const reader = await findReader(client)
     // Planning may call functions created by others, so use the read-only role.
     if (reader !== null) await client.query(`set local role ${reader}`)
-    const plan: pg.QueryResult<Planned> = await client.query(explaining(question))
+    // As a single statement; otherwise, the server would execute anything after a semicolon.
+    const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
+    const plan: pg.QueryResult<Planned> = await client.query(explain)
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
@@ -376,12 +365,6 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
   }
 }
 
-/** Sends the text as a single statement; otherwise, the server would execute anything after a semicolon. */
-function explaining(question: string): pg.QueryConfig {
-  const asked = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
-  return asked
-}
-
 function gatherWords(step: Step, words: Map<string, Set<string>>): void {
   const { 'Relation Name': table, Plans: below = [], ...said } = step
   if (table !== undefined) {
@@ -395,15 +378,4 @@ function gatherWords(step: Step, words: Map<string, Set<string>>): void {
 function wordsOf(said: unknown): ReadonlySet<string> {
   const found = JSON.stringify(said).toLowerCase()
   return new Set([...found.matchAll(/\w+|\.\*/g)].map(([word]) => word))
-}
-
-/** Columns of a table that are not nullable. */
-async function readRequired(client: ArchiveReader, table: string): Promise<readonly string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select attname as name
-    from pg_attribute
-    where attrelid = to_regclass('public.' || quote_ident($1)) and attnum > 0 and attnotnull`,
-    [table],
-  )
-  return rows.map(({ name }) => name)
 }

@@ -1,12 +1,12 @@
 // Temporary files: a scratch folder, and files written and read piece by piece.
 
 import { createHash } from 'node:crypto'
-import { closeSync, ftruncateSync, openSync, readlinkSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readlinkSync, readSync, writeSync } from 'node:fs'
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeOf, MillError, Misuse, reasonOf } from '../../base/errors.ts'
-import { type CopiedRows, giveBuffer, takeBuffer } from './copy.ts'
+import type { CopiedRows } from './copy.ts'
 
 const prefix = 'querymill-archive-'
 
@@ -57,21 +57,17 @@ function processes(): string {
 /** A local file that receives a text as it arrives, before it is converted. */
 export class Spool {
   readonly path: string
-  #file: number | null
+  readonly #file: number
   rows = 0
   bytes = 0
   longest = 0
 
-  readonly #done: () => void
-
-  constructor(path: string, done: () => void) {
+  constructor(path: string) {
     this.path = path
     this.#file = openSync(path, 'w')
-    this.#done = done
   }
 
   add({ bytes, rows, longest }: CopiedRows): void {
-    if (this.#file === null) throw new Error('expected an open file, got one that was discarded')
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
     } catch (cause) {
@@ -82,41 +78,32 @@ export class Spool {
     this.longest = Math.max(this.longest, longest)
   }
 
-  /** Discards the file. */
-  drop(): void {
-    if (this.#file === null) return
-    const file = this.#file
-    this.#file = null
-    ftruncateSync(file)
-    closeSync(file)
-    this.#done()
+  close(): void {
+    closeSync(this.#file)
   }
 }
 
 /** Reads a file in chunks. Each is only valid until the next one; copy it to keep it longer. */
 export function* chunksOf(path: string): Generator<Buffer> {
   const file = openSync(path, 'r')
-  const buffer = takeBuffer()
+  const buffer = Buffer.allocUnsafeSlow(256 * 1024)
   try {
     for (let size = readSync(file, buffer); size > 0; size = readSync(file, buffer)) {
       yield buffer.subarray(0, size)
     }
   } finally {
-    giveBuffer(buffer)
     closeSync(file)
   }
 }
 
-/** Problems of a location on disk by error code, with a remedy. */
-const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = {
-  EACCES: ['no write permission', 'change its permissions, or '],
-  EPERM: ['no write permission', 'change its permissions, or '],
-  EROFS: ['a read-only file system', ''],
-  ENOSPC: ['no space left', 'free some, or '],
-  EDQUOT: ['no space left', 'free some, or '],
-  ENOTDIR: ['a path through a file', ''],
-  ENOENT: ['nothing there', 'create it, or '],
-  EEXIST: ['something else there', ''],
+/** Problems of a location on disk by error code. */
+const problems: Readonly<Record<string, string>> = {
+  EACCES: 'no write permission',
+  EPERM: 'no write permission',
+  ENOSPC: 'no space left',
+  EDQUOT: 'no space left',
+  ENOTDIR: 'a path through a file',
+  EEXIST: 'something else there',
 }
 
 /** Error for a location on disk that can't be written; `instead` names the flag or setting to choose another. */
@@ -127,8 +114,10 @@ export function unwritable(
 ): unknown {
   const code = codeOf(cause) ?? saidOf(cause)
   if (code === null || cause instanceof MillError) return cause
-  const [got, help] = reasons[code] ?? [code, '']
-  return new Misuse(`expected ${path} to be writable, got ${got}; ${help}${instead}`, { cause })
+  const got = problems[code] ?? code
+  return new Misuse(`expected ${path} to be writable, got ${got}; fix that, or ${instead}`, {
+    cause,
+  })
 }
 
 /** DuckDB reports the system's error only as text. */

@@ -84,22 +84,17 @@ async function backtestList(
   }))
   const nights = replayNights(histories, { list: String(list.id), longest, share })
   const moves = movesSeen(histories, nights)
-  const tags = new Map<string, Set<string>>()
-  for (const query of seen) {
-    for (const tag of query.tags) tags.set(tag, (tags.get(tag) ?? new Set()).add(query.id))
-  }
+  const tags = [...new Set(seen.flatMap((query) => query.tags))].toSorted()
   return {
     list,
     longest,
     share,
     nights,
     whole: sumUp(histories, nights, moves),
-    tags: [...tags]
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([tag, ids]) => {
-        const tagged = histories.filter(({ id }) => ids.has(id))
-        return { tag, receipt: sumUp(tagged, nights, moves) }
-      }),
+    tags: tags.map((tag) => {
+      const tagged = histories.filter((_, index) => seen[index]?.tags.includes(tag))
+      return { tag, receipt: sumUp(tagged, nights, moves) }
+    }),
   }
 }
 

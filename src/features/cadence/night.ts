@@ -192,27 +192,16 @@ function estimate(
   today: number,
   { changes, nights, halfLife }: { changes: number; nights: number; halfLife: number },
 ): number {
-  const weights = weightsOf(halfLife)
+  const weightOf = (day: number) => 2 ** ((day - today) / halfLife)
   let seen = changes
   let watched = nights
   for (const { since, day, moves } of steps) {
-    const last = weights[today - day] ?? 0
+    const last = weightOf(day)
     if (moves > 0) seen += last
     // Adds the weights of all nights after the previous answer, up to this one.
-    watched += (last - (weights[today - since] ?? 0)) / (1 - 2 ** (-1 / halfLife))
+    watched += (last - weightOf(since)) / (1 - 2 ** (-1 / halfLife))
   }
   return seen / watched
-}
-
-const kept = new Map<number, readonly number[]>()
-
-/** Weight of a night by its age in nights; zero after three years. */
-function weightsOf(halfLife: number): readonly number[] {
-  const known = kept.get(halfLife)
-  if (known !== undefined) return known
-  const weights = Array.from({ length: 1100 }, (_, ago) => 2 ** (-ago / halfLife))
-  kept.set(halfLife, weights)
-  return weights
 }
 
 /** Minimum number of shared top-ten pages for two queries to be related. */

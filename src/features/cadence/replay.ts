@@ -2,7 +2,6 @@
 
 import {
   type CadenceRules,
-  type Comparison,
   decideNight,
   drawnFrom,
   type FirstTen,
@@ -38,12 +37,14 @@ export function replayNights(
   rules: CadenceRules,
 ): readonly ReplayedNight[] {
   const memory = memoryOf(rules.longest)
-  const logs = new Map(histories.map(({ id }) => [id, new Log(rules.list, id)]))
+  const bought = new Map<string, FirstTen[]>(histories.map(({ id }) => [id, []]))
   const nights = nightsOf(histories)
   return nights.map(({ day, held }, nth) => {
-    const known = membersAt(histories, { day, before: nights[nth - 1]?.day ?? day }).flatMap(
-      ({ id }) => logs.get(id)?.since(day - memory) ?? [],
-    )
+    const members = membersAt(histories, { day, before: nights[nth - 1]?.day ?? day })
+    const known = members.map(({ id }) => {
+      const recent = bought.get(id)?.filter((firstTen) => firstTen.day >= day - memory)
+      return knownOf(rules.list, id, recent ?? [])
+    })
     const decisions = new Map(decideNight(known, day, rules).map((one) => [one.id, one]))
     const asked: string[] = []
     const byChance: string[] = []
@@ -52,7 +53,7 @@ export function replayNights(
       if (decision !== undefined && decision.due > day && !decision.byChance) continue
       asked.push(history.id)
       if (decision?.byChance === true) byChance.push(history.id)
-      logs.get(history.id)?.add(firstTen)
+      bought.get(history.id)?.push(firstTen)
     }
     return { day, queries: held.length, asked, byChance }
   })
@@ -85,60 +86,18 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
+/** Describes a query by its answers, oldest first. */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
-  const log = new Log(list, id)
-  for (const firstTen of firstTens) log.add(firstTen)
-  return log.since(-Infinity)
-}
-
-class Log {
-  readonly #id: string
-  readonly #spread: number
-  readonly #firstTens: FirstTen[] = []
-  /** Each answer compared with the previous one; null if they can't be compared. */
-  readonly #steps: (Comparison | null)[] = []
-
-  constructor(list: string, id: string) {
-    this.#id = id
-    this.#spread = drawnFrom(list, id)
-  }
-
-  add(firstTen: FirstTen): void {
-    const before = this.#firstTens.at(-1)
-    this.#steps.push(before === undefined ? null : stepBetween(before, firstTen))
-    this.#firstTens.push(firstTen)
-  }
-
-  since(day: number): KnownQuery {
-    const query = { id: this.#id, spread: this.#spread }
-    const first = this.#firstTens.findIndex((firstTen) => firstTen.day >= day)
-    if (first === -1) return { ...query, steps: [], last: null, before: null }
-    const steps = this.#steps.slice(first + 1).filter((step) => step !== null)
-    const last = this.#firstTens.at(-1) ?? null
-    const before = this.#firstTens.length - first > 1 ? (this.#firstTens.at(-2) ?? null) : null
-    return { ...query, steps, last, before }
-  }
+  const steps = firstTens.slice(1).flatMap((after, index) => {
+    const before = firstTens[index]
+    return (before === undefined ? null : stepBetween(before, after)) ?? []
+  })
+  const [before = null, last = null] = [firstTens.at(-2), firstTens.at(-1)]
+  return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
 /** A move is seen in time if it is seen at most this many nights later than with daily buying. */
 const inTimeNights = 2
-
-/** Savings and losses of an adaptive cadence, real or simulated, for some queries of a list. */
-export interface Receipt {
-  readonly queries: number
-  readonly daily_calls: number
-  readonly calls: number
-  readonly saved: Bounds
-  readonly moves: number
-  readonly at_once: number
-  readonly in_time: number
-  readonly late: number
-  readonly never: number
-  /** Longest delay of a move, in nights; null if no move was seen. */
-  readonly latest: number | null
-  readonly seen_in_time: Bounds
-  readonly never_seen: Bounds
-}
 
 /**
  * Adds up the nights of a replay for some of its queries. The bounds are Wilson's, with each query's moves as one
@@ -148,7 +107,7 @@ export function sumUp(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
   moves: readonly Move[],
-): Receipt {
+) {
   const calls = new Map(histories.map(({ id }) => [id, 0]))
   for (const { asked } of nights) {
     for (const id of asked) {
@@ -173,6 +132,7 @@ export function sumUp(
     in_time: inTime,
     late: lates.length - inTime,
     never: held.length - lates.length,
+    /** Longest delay of a move, in nights; null if no move was seen. */
     latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
     seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
     never_seen: shareOf(held, ({ late }) => late === null),
@@ -253,20 +213,11 @@ function judge(
   return judged.toReversed()
 }
 
-/** Queries that were sampled at random on one or more nights, and their results. */
-interface Draws {
-  /** Number of queries that could be skipped, and of those that were sampled. */
-  readonly resting: number
-  readonly drawn: number
-  /** Number of sampled queries whose top ten had changed since they were last bought. */
-  readonly moved: number
-}
-
 /**
- * Estimates the share and the number of skipped queries that hid a move. The sample is random, so it represents all of
- * them. The bounds are Wilson's, with continuity correction.
+ * Estimates how many of the queries that could be skipped (`resting`) hid a move, from those that were sampled (`drawn`)
+ * and had moved. The sample is random, so it represents all of them. The bounds are Wilson's, with continuity correction.
  */
-export function unseenOf({ resting, drawn, moved }: Draws) {
+export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
     share,

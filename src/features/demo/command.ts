@@ -5,26 +5,16 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, sql } from '../../base/database/kysely.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 import { Secret } from '../../base/secret.ts'
 import { localDate } from '../../base/time/zone.ts'
-import { forecastJson, forecastLines, readCreditForecast } from '../../core/forecast/foresee.ts'
-import { readStatement } from '../../core/ledger/statement.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { besideWork } from '../../core/nights/after-runs.ts'
 import { finishDays } from '../../core/nights/finish.ts'
-import { listOddNights, type OddNight } from '../../core/nights/odd-nights.ts'
-import { nameRises, statementLines } from '../../core/runs/statement.ts'
 import type { Summary } from '../../core/worker/summary.ts'
-import { formatAlerts } from '../alerts/command.ts'
-import {
-  type AlertRule,
-  listAlerts,
-  readAlertRules,
-  replaceAlertRules,
-} from '../alerts/statements.ts'
+import { type AlertRule, readAlertRules, replaceAlertRules } from '../alerts/statements.ts'
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
 import { receiptLines } from '../cadence/command.ts'
@@ -98,20 +88,18 @@ export async function runDemo(
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
   const drainOptions = { signal, report: say }
   say('reading inputs/keywords.csv, buying an answer for each query')
-  let month: MonthView | null = null
   let summary = await runSample(mill, drainOptions)
   if (nights > 0 && summary.finish === 'completed') {
     const wanted = { ...drainOptions, nights, faults, first, cadence }
-    const history = await runHistory(mill, wanted, { closers, ...starts })
-    summary = history.summary ?? summary
-    month = history.month
+    summary = (await runHistory(mill, wanted, { closers, ...starts })) ?? summary
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
   // Uses the default origins of a new session, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await showReceipts(mill)
-  await showWhatIsThere(mill, { json: options.json === true, month })
+  if (faults && options.json !== true) showMonth()
+  await showWhatIsThere(mill, options.json === true)
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
@@ -123,7 +111,7 @@ async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
   { closers, drifting, spoilt }: Starts & Pick<Call<DemoFlags>, 'closers'>,
-): Promise<{ readonly summary: Summary | null; readonly month: MonthView | null }> {
+): Promise<Summary | null> {
   let day = new Date()
   const { databaseUrl } = mill
   const today = { databaseUrl, today: () => day }
@@ -139,15 +127,13 @@ async function runHistory(
     const buyer = withApi(mill, { ...stage, account: faults ? monthList : 'demo' })
     await watchMonth(mill.db, list)
     const purpose = faults ? purposeOf : onePurpose
-    const summary = await runNights(buyer, { ...history, list, stage, purpose })
-    return { summary, month: faults ? await readMonth(buyer, monthList) : null }
+    return runNights(buyer, { ...history, list, stage, purpose })
   }
   const service = await drifting({ ...today, calm: cadence })
   closers.add('the drifting service', service, (open) => open.close())
   const buyer = withApi(mill, { ...service, account: 'demo' })
   const list = cadence ? restingList : historyList
-  const marked = { ...history, list, stage: null, rests: cadence }
-  return { summary: await runNights(buyer, marked), month: null }
+  return runNights(buyer, { ...history, list, stage: null, rests: cadence })
 }
 
 function readNights(typed: string, faults: boolean): number {
@@ -194,18 +180,24 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
   await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
-async function showWhatIsThere(
-  mill: Mill,
-  { json, month }: { json: boolean; month: MonthView | null },
-): Promise<void> {
+/** Names the commands that show what the faults of the month did. */
+function showMonth(): void {
+  print('\nThe faults of the month, and what they did:')
+  print(
+    `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
+  )
+  print(
+    `  ${npmRun('alerts')}                                 changes of ranks; suspect nights raise none`,
+  )
+  print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
+}
+
+async function showWhatIsThere(mill: Mill, json: boolean): Promise<void> {
   const counts = await countRows(mill.db)
-  const answer = await askQuestion(mill.db)
-  if (json) {
-    const told = month === null ? {} : { month: monthJson(month) }
-    printJson({ sandbox: true, tables: Object.fromEntries(counts), answer, ...told })
-    return
-  }
-  if (month !== null) print(monthLines(month).join('\n'))
+  const { rows: answer } = await sql
+    .raw<{ host: string; queries: number; best: number }>(question)
+    .execute(mill.db)
+  if (json) return printJson({ sandbox: true, tables: Object.fromEntries(counts), answer })
   print(`\n${formatTable(['table', 'rows'], counts, { right: ['rows'] })}`)
   print('\nWhich hosts rank most often in the top three?\n')
   print(question)
@@ -221,8 +213,6 @@ async function showWhatIsThere(
   print(`\nSee it all on one page: ${npmRun('desk')}, then open http://127.0.0.1:8750`)
 }
 
-const shownAlerts = 10
-
 const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
   ...{ threshold: null, direction: null, tag: null, domain: 'caniuse.com' },
   ...{ rival: null, feature: null, confirm: 1 },
@@ -235,69 +225,6 @@ async function watchMonth(db: Database, list: string): Promise<void> {
     { ...rule, name: 'demo: gone', what: 'left', list },
     { ...rule, name: 'demo: fell by three', what: 'moved', threshold: 3, direction: 'down', list },
   ])
-}
-
-/** Summary of a month. */
-type MonthView = Awaited<ReturnType<typeof readMonth>>
-
-/** Reads the forecast, the suspect nights, and the use of all credits. */
-async function readMonth({ config, db, supplier }: Mill, list: string) {
-  const { zone } = config
-  const unlimited = { ...config, dailyBudget: null, monthlyBudget: null }
-  const forecast = await imagineSchedule(db, { list, zone }, (seen) =>
-    readCreditForecast({ db: seen, supplier, config: unlimited }, { days: 7 }),
-  )
-  const order = { account: supplier.account, since: null, until: null, zone }
-  const statement = await readStatement(db, order, 'day')
-  const events = nameRises(statement.events, config)
-  return {
-    account: supplier.account,
-    zone,
-    forecast,
-    nights: await listOddNights(db, list),
-    alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
-    sums: statement.sums,
-    // Changes that our calls may have caused have one line per call; their sum is sufficient here.
-    events: events.filter(({ what }) => what !== 'perhaps ours'),
-  }
-}
-
-/** Formats the month for people. */
-function monthLines({
-  account,
-  zone,
-  forecast,
-  nights,
-  alerts,
-  ...statement
-}: MonthView): readonly string[] {
-  return [
-    `\nFORECAST, if this list were bought each night at 02:00 from now on (${npmRun('forecast')}):\n`,
-    ...forecastLines(forecast, zone),
-    `\nSUSPECT NIGHTS, left out of shares and trends (${npmRun('sql --')} nights --only suspect):\n`,
-    formatNights(nights.filter(({ suspect }) => suspect)),
-    '\nODD NIGHTS, but shown (their page on the desk says why):\n',
-    formatNights(nights.filter(({ suspect }) => !suspect)),
-    `\nRANK ALERTS of the month, the newest first; suspect nights raise none (${npmRun('alerts')}):\n`,
-    formatAlerts(alerts),
-    `\nSTATEMENT (${npmRun('statement --')} --account ${account} --by run):\n`,
-    ...statementLines({ by: 'day', zone, ...statement }),
-  ]
-}
-
-/** Formats the month as JSON. */
-function monthJson({ forecast, nights, alerts, sums, events }: MonthView) {
-  const [suspects, odd] = [true, false].map((suspect) =>
-    nights
-      .filter((night) => night.suspect === suspect)
-      .map(({ run_date, run, why }) => ({ run_date, run, why })),
-  )
-  return { forecast: forecastJson(forecast), suspects, odd, alerts, statement: { sums, events } }
-}
-
-function formatNights(nights: readonly OddNight[]): string {
-  const rows = nights.map((night) => [night.run_date, night.run, night.why])
-  return formatTable(['date', 'run', 'why'], rows, { right: ['run'] })
 }
 
 const answerTables = [
@@ -314,13 +241,7 @@ const answerTables = [
 /** Number of rows in each table of answers. */
 async function countRows(db: Database): Promise<readonly (readonly [string, number])[]> {
   const counts: (readonly [string, number])[] = []
-  for (const table of answerTables) {
-    const { rows } = await db
-      .selectFrom(table)
-      .select(({ fn }) => fn.countAll<number>().as('rows'))
-      .executeTakeFirstOrThrow()
-    counts.push([table, rows])
-  }
+  for (const table of answerTables) counts.push([table, await countOf(db, db.selectFrom(table))])
   return counts
 }
 
@@ -334,16 +255,6 @@ group by d.host
 order by queries desc, d.host
 limit 5`
 
-/** Result of the query. */
-async function askQuestion(db: Database) {
-  const { rows } = await sql<{
-    host: string
-    queries: number
-    best: number
-  }>`${sql.raw(question)}`.execute(db)
-  return rows
-}
-
 /** True if the database contains an answer paid for with real credits. */
 async function hasLiveAnswers(db: Database): Promise<boolean> {
   const live = await db
@@ -353,26 +264,4 @@ async function hasLiveAnswers(db: Database): Promise<boolean> {
     .limit(1)
     .executeTakeFirst()
   return live !== undefined
-}
-
-/** Reads in a transaction with a temporary nightly schedule for a list, and rolls it back. */
-async function imagineSchedule<T>(
-  db: Database,
-  { list, zone }: { readonly list: string; readonly zone: string },
-  look: (seen: Database) => Promise<T>,
-): Promise<T> {
-  const trx = await db.startTransaction().execute()
-  try {
-    await trx
-      .insertInto('schedules')
-      .values({
-        ...{ name: 'each night', list, cron: '0 2 * * *', zone, missed: 'latest', overlap: 'skip' },
-        ...{ enabled: true, known_until: sql<Date>`now()`, seen_at: sql<Date>`now()` },
-        max_age_ms: 0,
-      })
-      .execute()
-    return await look(trx)
-  } finally {
-    await trx.rollback().execute()
-  }
 }

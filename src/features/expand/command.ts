@@ -182,8 +182,14 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
       return [
         `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, raise --credits`,
       ]
-    case 'exhausted':
-      return [exhaustedLine(outcome, order)]
+    case 'exhausted': {
+      const { found } = outcome
+      const texts = count(found?.looked ?? 0, 'related text')
+      const leftOut = found === null ? '' : leftOutNote(found)
+      return [
+        `nothing is left to buy of ${texts} in the answers to the list ${JSON.stringify(order.list)} that you never asked${leftOut}`,
+      ]
+    }
     default:
       throw unhandled('outcome', kind)
   }
@@ -192,23 +198,6 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
 function openCount({ state: stand }: ExpandOutcome): string {
   const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
   return count(open, 'query')
-}
-
-function exhaustedLine(
-  { found, state: stand }: ExpandOutcome,
-  { list, depth }: ExpandOrder,
-): string {
-  const done = stand.rounds.at(-1)?.round ?? 0
-  const deeper = done > 0 && done < depth
-  const whose = deeper ? `round ${done}` : `the list ${JSON.stringify(list)}`
-  const back = deeper ? `; --depth ${done} buys what is left of the earlier rounds` : ''
-  if (found === null || found.answered === 0) {
-    return `nothing is left to buy: no query of ${whose} has a readable answer${back}`
-  }
-  if (found.looked === 0) {
-    return `nothing is left to buy: you asked every related search in the answers to ${whose}${back}`
-  }
-  return `nothing is left to buy of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
 }
 
 /** Table of the rounds, and whether the newest one yielded less than the previous one. */

@@ -1,6 +1,6 @@
 // Statements of expansions: their rounds, and the candidate related searches.
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
 import { only, readRows, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
@@ -126,26 +126,17 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
     // Only one process at a time may expand a list.
     await lockName(trx, `querymill expansions ${name}`)
     const into = await storeList(trx, { list: name, source: null, reading: undefined })
-    if ((await countTaken(trx, { into, origin })) !== before) return null
-    const rows = queries.map((taken) => {
-      const { from_q: _, ...query } = taken
+    const taken = trx.selectFrom('expansions').where('list_id', '=', into)
+    if ((await countOf(trx, taken.where('origin', '=', origin))) !== before) return null
+    const rows = queries.map((one) => {
+      const { from_q: _, ...query } = one
       const key = queryKey(query)
       return { ...query, id: queryId(key), key }
     })
-    const taken = { queries: JSON.stringify(rows), into, source, origin }
-    await trx.executeQuery(statement('take_expansions', taken))
+    const parameters = { queries: JSON.stringify(rows), into, source, origin }
+    await trx.executeQuery(statement('take_expansions', parameters))
     return into
   })
-}
-
-async function countTaken(trx: Transaction, { into, origin }: Expanding): Promise<number> {
-  const { taken } = await trx
-    .selectFrom('expansions')
-    .select(({ fn }) => fn.countAll<number>().as('taken'))
-    .where('list_id', '=', into)
-    .where('origin', '=', origin)
-    .executeTakeFirstOrThrow()
-  return taken
 }
 
 /**
@@ -203,11 +194,7 @@ export async function recordRun(
     .where('origin', '=', origin)
     .where('run_id', 'is', null)
     .executeTakeFirstOrThrow()
-  const { tasks } = await trx
-    .selectFrom('tasks')
-    .select(({ fn }) => fn.countAll<number>().as('tasks'))
-    .where('run_id', '=', run)
-    .executeTakeFirstOrThrow()
+  const tasks = await countOf(trx, trx.selectFrom('tasks').where('run_id', '=', run))
   if (Number(linked.numUpdatedRows) !== tasks) throw new TakenElsewhere()
   await trx
     .updateTable('runs')

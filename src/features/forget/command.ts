@@ -2,7 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
-import { count, firstNames, formatTable, typed } from '../../base/cli/text.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
@@ -18,16 +18,14 @@ import {
 } from './forget.ts'
 import {
   type Blockers,
-  blockersOfList,
-  blockersOfQueries,
-  countDays,
   countLeft,
+  countShared,
   findHeldQueries,
   findLivingList,
   type Forgettable,
-  mentionsLeft,
+  readBlockers,
 } from './subject.ts'
-import { type DeletedRows, relatedTo } from './naming.ts'
+import { type DeletedRows, oneOf, relatedTo } from './naming.ts'
 
 /** Flags of `forget`. */
 interface ForgetFlags {
@@ -104,11 +102,7 @@ async function blockerOf(db: Database, subject: Forgettable): Promise<string | n
   if (days > 0) {
     return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
   }
-  const way =
-    subject.kind === 'list'
-      ? await blockersOfList(db, subject.list)
-      : await blockersOfQueries(db, subject.ids)
-  return blockerSentence(subject, way)
+  return blockerSentence(subject, await readBlockers(db, subject))
 }
 
 /** Reports the progress periodically. */
@@ -131,11 +125,7 @@ function filled(gone: DeletedRows): DeletedRows {
 
 function showQueries({ queries }: FoundSubject): void {
   for (const { q, location, hl, gl, num, device } of queries) {
-    const said = { place: location, language: hl, country: gl, num, device }
-    const parts = Object.entries(said).flatMap(([name, value]) =>
-      value === null ? [] : [`${name} ${value}`],
-    )
-    print(`  ${JSON.stringify(q)}, ${parts.join(', ')}`)
+    print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
   }
 }
 
@@ -163,27 +153,14 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
 
 /** Notes on data that remains, or that this command can't reach. */
 async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
-  const { shared, namesakes } =
-    subject.kind === 'list' ? await mentionsLeft(db, subject.list) : { shared: 0, namesakes: [] }
-  const days = await countDays(db)
+  const shared = subject.kind === 'list' ? await countShared(db, subject.list) : 0
   return [
     ...(shared > 0
       ? [`${shared} of its queries are in other lists too: they stay, with all their answers`]
       : []),
-    ...(namesakes.length > 0
-      ? [
-          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; delete each with --list`,
-        ]
-      : []),
     'the ledger stays: every call and run with its cost, without the query',
-    ...(days > 0
-      ? [
-          `the sums of ${count(days, 'finished day')} are deleted and recomputed (${npmRun('rebuild --')} --days, or automatically by ${npmRun('nightly')})`,
-        ]
-      : []),
-    subject.kind === 'list'
-      ? 'a query that is enqueued again is new, and is bought again'
-      : 'if it is enqueued again, it is a new query and is bought again; a list whose file still has it adds it back when it is read',
+    `the sums of finished days are deleted, and computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
+    'a query that is enqueued again is new, and is bought again; a list whose file still has it adds it back when it is read',
     'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
@@ -239,7 +216,7 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       if (subject.kind === 'list') return eb.exists(runs.where('r.list_id', '=', subject.list.id))
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
-        eb.exists(tasks.where('t.query_id', '=', eb.fn.any(eb.val(subject.ids)))),
+        eb.exists(tasks.where(oneOf('t.query_id', subject.ids))),
         // If at least one answer contains the text as a related search, answers of any archived day may contain it.
         eb.exists(relatedTo(subject.q)),
       ])

@@ -2,10 +2,11 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
+import { sumTables } from '../../base/database/facts.ts'
 import {
+  countOf,
   type Expression,
   expressionBuilder,
-  type SelectQueryBuilder,
   sql,
   type Transaction,
 } from '../../base/database/kysely.ts'
@@ -13,21 +14,17 @@ import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import {
-  addRows,
-  countRows,
   type DeletedRows,
+  oneOf,
   patiently,
-  readCounts,
   relatedTo,
   removeAnswers,
+  sumRows,
   tablesOfAnswers,
   touched,
 } from './naming.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { countTexts, forgetTexts, forgetWords } from './texts.ts'
-
-/** Subquery for the ids of queries. */
-type QueryIds = ReturnType<typeof aloneIn> | SelectQueryBuilder<DB, 'queries', { query_id: string }>
 
 /** Tables with data of a list about its queries, in the order of deletion: the members of the list come last. */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
@@ -35,44 +32,55 @@ const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_
 /** Called with the rows deleted so far. */
 type OnDeleted = (gone: DeletedRows) => void
 
-/** Queries to delete with a subject. */
-function queriesOf(subject: Forgettable): QueryIds {
-  if (subject.kind === 'list') return aloneIn(subject.list.id)
-  return expressionBuilder<DB>()
-    .selectFrom('queries')
-    .where((eb) => eb('id', '=', eb.fn.any(eb.val(subject.ids))))
-    .select('id as query_id')
-}
+/** Tables that name queries, besides the lists. */
+const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
 /** Counts the rows that would be deleted, by table; changes nothing. */
 export async function countSubject(db: Database, subject: Forgettable): Promise<DeletedRows> {
-  const queries = queriesOf(subject)
-  const mentions = mentionTables.map((table) => {
-    const rows = db
-      .selectFrom(table)
-      .where((eb) =>
-        subject.kind === 'list'
-          ? eb('list_id', '=', subject.list.id)
-          : eb('query_id', 'in', queries),
-      )
-    return countRows(table, rows)
-  })
-  const related = subject.kind === 'list' ? [] : countRelated(db, subject.q)
-  const facts = await readCounts(db, [...mentions, ...related])
-  return addRows(addRows(await countTexts(db, subject), facts), await countQueries(db, queries))
+  const gone = await queriesOf(db, subject).execute()
+  const ids = gone.map(({ query_id: id }) => id)
+  const ofSubject =
+    subject.kind === 'list' ? oneOf('list_id', [subject.list.id]) : oneOf('query_id', ids)
+  const answers = db.selectFrom('searches').where(oneOf('query_id', ids)).select('id')
+  const paid = db.selectFrom('calls').where(oneOf('query_id', ids)).select('id')
+  const counts = [await countTexts(db, subject)]
+  for (const [name, rows] of [
+    ['queries', db.selectFrom('queries').where(oneOf('id', ids))],
+    ...mentionTables.map((table) => [table, db.selectFrom(table).where(ofSubject)] as const),
+    ...ofQueries.map(
+      (table) => [table, db.selectFrom(table).where(oneOf('query_id', ids))] as const,
+    ),
+    ...tablesOfAnswers.map((table) => {
+      return [table, db.selectFrom(table).where('search_id', 'in', answers)] as const
+    }),
+    ['raw_answers', db.selectFrom('raw_answers').where('call_id', 'in', paid)],
+    ...(subject.kind === 'list' ? [] : relatedRows(db, subject.q)),
+  ] as const) {
+    counts.push({ [name]: await countOf(db, rows) })
+  }
+  return sumRows(counts)
 }
 
-/** Counts the answers that name a query as a related search, and their stored bodies. */
-function countRelated(db: Database, q: string) {
+/** Queries to delete with a subject. */
+function queriesOf(db: Database, subject: Forgettable) {
+  const queries =
+    subject.kind === 'list'
+      ? aloneIn(subject.list.id)
+      : db.selectFrom('queries').where(oneOf('id', subject.ids)).select('id as query_id')
+  return db.selectFrom(queries.as('gone')).select('query_id')
+}
+
+/** Rows of answers that name a query as a related search, and their stored bodies. */
+function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
     .where('related_search_id', 'in', relatedTo(q))
   const bodies = db.selectFrom('raw_answers').where('call_id', 'in', rows.select('search_id'))
   return [
-    countRows('search_related_searches', rows),
-    countRows('raw_answers', bodies),
-    countRows('related_searches', relatedTo(q)),
-  ]
+    ['search_related_searches', rows],
+    ['raw_answers', bodies],
+    ['related_searches', relatedTo(q)],
+  ] as const
 }
 
 /** Forgets in atomic batches; if interrupted, calling it again continues. */
@@ -83,34 +91,21 @@ export async function forgetSubject(
 ): Promise<DeletedRows> {
   const texts = await forgetTexts(db, subject)
   await markDays(db)
-  const facts =
-    subject.kind === 'list'
-      ? await forgetFactsOfList(db, subject.list, onDeleted)
-      : await forgetFactsOfQuery(db, subject, onDeleted)
-  const words = await forgetWords(db)
-  await clearDays(db)
-  return addRows(addRows(texts, facts), words)
-}
-
-async function forgetFactsOfList(db: Database, { id }: List, onDeleted: OnDeleted) {
-  await markAlone(db, id)
-  const gone = await forgetQueries(db, onDeleted)
-  return addRows(gone, await forgetMembers(db, id, onDeleted))
-}
-
-async function forgetFactsOfQuery(
-  db: Database,
-  subject: Extract<Forgettable, { kind: 'query' }>,
-  onDeleted: OnDeleted,
-) {
-  const related = await forgetRelated(db, subject.q, onDeleted)
+  const related = subject.kind === 'list' ? {} : await forgetRelated(db, subject.q, onDeleted)
+  const list = subject.kind === 'list' ? subject.list.id : null
   await db
     .insertInto('forgetting_queries')
-    .columns(['query_id'])
-    .expression(queriesOf(subject))
+    .columns(['query_id', 'list_id'])
+    .expression((eb) =>
+      queriesOf(db, subject).select(eb.cast<number | null>(eb.val(list), 'bigint').as('list_id')),
+    )
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  return addRows(related, await forgetQueries(db, onDeleted))
+  const facts = await forgetQueries(db, onDeleted)
+  const members = list === null ? {} : await forgetMembers(db, list, onDeleted)
+  const words = await forgetWords(db)
+  await clearDays(db)
+  return sumRows([texts, related, facts, members, words])
 }
 
 /** Ends a list whose queries and members are deleted; returns false if the list was read again in the meantime. */
@@ -123,7 +118,7 @@ export async function sealList(db: Database, list: List): Promise<boolean> {
 
 /** Continues an interrupted command. */
 export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
-  const gone = addRows(await forgetQueries(db, onDeleted), await forgetWords(db))
+  const gone = sumRows([await forgetQueries(db, onDeleted), await forgetWords(db)])
   await clearDays(db)
   return gone
 }
@@ -166,10 +161,8 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
     .executeTakeFirstOrThrow()
   let gone: DeletedRows = {}
   for (let after = 0; after < last; after += relatedAtOnce) {
-    const some = await patiently(() =>
-      db.transaction().execute(async (trx) => removeRelated(trx, after)),
-    )
-    gone = addRows(gone, some)
+    const some = await patiently(() => db.transaction().execute((trx) => removeRelated(trx, after)))
+    gone = sumRows([gone, some])
     onDeleted(gone)
   }
   return gone
@@ -189,10 +182,7 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
   const answers = [...new Set(rows.map(({ search_id: id }) => id))]
   const bodies = trx
     .with('gone', (db) =>
-      db
-        .deleteFrom('raw_answers')
-        .where((eb) => eb('call_id', '=', eb.fn.any(eb.val(answers))))
-        .returning('call_id'),
+      db.deleteFrom('raw_answers').where(oneOf('call_id', answers)).returning('call_id'),
     )
     .insertInto('forgotten_bodies')
     .columns(['call_id'])
@@ -201,99 +191,19 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
   return { search_related_searches: rows.length, raw_answers: await touched(trx, bodies) }
 }
 
-const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
-
-/** Counts the rows deleted with queries, by table. */
-async function countQueries(db: Database, queries: QueryIds): Promise<DeletedRows> {
-  const rows = await db
-    .with(
-      (cte) => cte('gone').materialized(),
-      () => queries,
-    )
-    .with(
-      (cte) => cte('answers').materialized(),
-      (cte) =>
-        cte
-          .selectFrom('searches')
-          .where('query_id', 'in', cte.selectFrom('gone').select('query_id'))
-          .select('id'),
-    )
-    .with(
-      (cte) => cte('paid').materialized(),
-      (cte) =>
-        cte
-          .selectFrom('calls')
-          .where('query_id', 'in', cte.selectFrom('gone').select('query_id'))
-          .select('id'),
-    )
-    .with('counts', (cte) => {
-      const gone = cte.selectFrom('gone').select('query_id')
-      const answers = cte.selectFrom('answers').select('id')
-      const paid = cte.selectFrom('paid').select('id')
-      return countRows('queries', cte.selectFrom('queries').where('id', 'in', gone)).unionAll([
-        ...ofQueries.map((table) =>
-          countRows(table, cte.selectFrom(table).where('query_id', 'in', gone)),
-        ),
-        ...tablesOfAnswers.map((table) =>
-          countRows(table, cte.selectFrom(table).where('search_id', 'in', answers)),
-        ),
-        countRows('raw_answers', cte.selectFrom('raw_answers').where('call_id', 'in', paid)),
-      ])
-    })
-    .selectFrom('counts')
-    .select(['name', 'rows'])
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
-}
-
-const listPortion = 2000
-
-/** Records the queries that only this list has. */
-async function markAlone(db: Database, list: number): Promise<void> {
-  await db
-    .insertInto('forgetting_queries')
-    .columns(['query_id', 'list_id'])
-    .expression((eb) =>
-      eb.selectFrom(aloneIn(list).as('alone')).select(['query_id', eb.val(list).as('list_id')]),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
-}
-
 /** Deletes the list's data about queries that other lists also contain. */
 async function forgetMembers(
   db: Database,
   list: number,
   onDeleted: OnDeleted,
 ): Promise<DeletedRows> {
-  let gone: DeletedRows = {}
+  const gone: Record<string, number> = {}
   for (const table of mentionTables) {
-    for (;;) {
-      const rows = await patiently(() => takeMembers(db, table, list))
-      gone = addRows(gone, { [table]: rows })
-      onDeleted(gone)
-      if (rows < listPortion) break
-    }
+    const some = db.selectFrom(table).where('list_id', '=', list).limit(portion)
+    gone[table] = await clear(db, table, some.select(rowPlace.as('place')))
+    onDeleted(gone)
   }
   return gone
-}
-
-function takeMembers(
-  db: Database,
-  table: (typeof mentionTables)[number],
-  list: number,
-): Promise<number> {
-  const some = db.selectFrom(table).where('list_id', '=', list).limit(listPortion)
-  return touched(db, db.deleteFrom(table).where(isAmong(some.select(rowPlace.as('place')))))
-}
-
-/** Address of a row. */
-const rowPlace = sql.ref<string>('ctid')
-
-/** True for the rows at these addresses. */
-function isAmong(places: Expression<{ place: string }>) {
-  const { eb, fn } = expressionBuilder<DB>()
-  return eb(rowPlace, '=', fn.any(fn<string[]>('array', [places])))
 }
 
 /**
@@ -351,7 +261,7 @@ async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<Delete
   let gone: DeletedRows = {}
   for (;;) {
     const portion = await patiently(() => db.transaction().execute(nextPortion))
-    gone = addRows(gone, portion.gone)
+    gone = sumRows([gone, portion.gone])
     onDeleted(gone)
     if (portion.done) return gone
   }
@@ -365,7 +275,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
     return { gone: await endQueries(trx, queries), done }
   }
   const paid = await forgetTasks(trx, tasks)
-  return { gone: addRows(paid, await removeAnswers(trx, answers)), done }
+  return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done }
 }
 
 /** Chooses the next queries and their next answers; `done` is true if no queries are left. */
@@ -380,7 +290,7 @@ async function choose(trx: Transaction<DB>) {
   const answers = await trx
     .selectFrom('searches')
     .select('id')
-    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .where(oneOf('query_id', queries))
     .orderBy('id')
     .limit(answersAtOnce)
     .execute()
@@ -407,10 +317,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     trx,
     trx
       .with('gone', (db) =>
-        db
-          .deleteFrom('tasks')
-          .where((eb) => eb('id', '=', eb.fn.any(eb.val(tasks))))
-          .returning(['id', 'run_id']),
+        db.deleteFrom('tasks').where(oneOf('id', tasks)).returning(['id', 'run_id']),
       )
       .insertInto('forgotten_tasks')
       .columns(['task_id', 'run_id'])
@@ -426,7 +333,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
       .set(({ fn, ...eb }) => ({
         mark: eb.case().when('mark', 'is', null).then(fn<string>('gen_random_uuid')).end(),
       }))
-      .where((eb) => eb('task_id', '=', eb.fn.any(eb.val(tasks)))),
+      .where(oneOf('task_id', tasks)),
   )
   const bodies = await touched(
     trx,
@@ -434,7 +341,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
       .deleteFrom('raw_answers')
       .using('calls')
       .whereRef('raw_answers.call_id', '=', 'calls.id')
-      .where((eb) => eb('calls.task_id', '=', eb.fn.any(eb.val(tasks)))),
+      .where(oneOf('calls.task_id', tasks)),
   )
   return { tasks: gone, calls, raw_answers: bodies }
 }
@@ -449,10 +356,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
   await trx
     .selectFrom('lists as l')
     .where('l.id', 'in', (eb) =>
-      eb
-        .selectFrom('list_queries')
-        .where('query_id', '=', eb.fn.any(eb.val(queries)))
-        .select('list_id'),
+      eb.selectFrom('list_queries').where(oneOf('query_id', queries)).select('list_id'),
     )
     .select((eb) => {
       const name = eb(eb.val('querymill list '), '||', eb.ref('l.name'))
@@ -465,10 +369,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     ends.map((row) => row.query_id),
   )
   // This includes queries with an open task, which are in use again.
-  await trx
-    .deleteFrom('forgetting_queries')
-    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
-    .execute()
+  await trx.deleteFrom('forgetting_queries').where(oneOf('query_id', queries)).execute()
   return gone
 }
 
@@ -476,7 +377,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
 async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   return trx
     .selectFrom('forgetting_queries as f')
-    .where((eb) => eb('f.query_id', '=', eb.fn.any(eb.val(queries))))
+    .where(oneOf('f.query_id', queries))
     .where((eb) =>
       eb.not(eb.exists(eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
     )
@@ -516,24 +417,16 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
 async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   for (const table of [...mentionTables.toReversed(), 'expansions', 'alerts'] as const) {
-    gone[table] = await touched(
-      trx,
-      trx.deleteFrom(table).where((eb) => eb('query_id', '=', eb.fn.any(eb.val(ends)))),
-    )
+    gone[table] = await touched(trx, trx.deleteFrom(table).where(oneOf('query_id', ends)))
   }
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
-    .where((eb) => eb('from_query', '=', eb.fn.any(eb.val(ends))))
+    .where(oneOf('from_query', ends))
     .execute()
-  gone['queries'] = await touched(
-    trx,
-    trx.deleteFrom('queries').where((eb) => eb('id', '=', eb.fn.any(eb.val(ends)))),
-  )
+  gone['queries'] = await touched(trx, trx.deleteFrom('queries').where(oneOf('id', ends)))
   return gone
 }
-
-const dayPortion = 10_000
 
 // This mark is stored in the table of words to be deleted. After an interruption, only the mark shows that the sums
 // must be deleted.
@@ -551,25 +444,13 @@ async function markDays(db: Database): Promise<void> {
 /** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  for (const table of [
-    'finished_labels',
-    'finished_queries',
-    'finished_shares',
-    'finished_steps',
-    'finished_losses',
-    'finished_answers',
-    'finished_groups',
-    'finished_related',
-    'finished_costs',
-    'finished_keywords',
-    'finished_keyword_days',
-  ] as const) {
+  for (const table of sumTables) {
     const left = db
       .selectFrom(table)
       .where((eb) =>
         eb.not(eb.exists(eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
       )
-    await clear(db, table, left.limit(dayPortion).select(rowPlace.as('place')))
+    await clear(db, table, left.limit(portion).select(rowPlace.as('place')))
   }
   const unnamed = db
     .selectFrom('seen_pages as t')
@@ -579,16 +460,27 @@ async function clearDays(db: Database): Promise<void> {
         eb.not(eb.exists(eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
       ]),
     )
-  await clear(db, 'seen_pages', unnamed.limit(dayPortion).select(rowPlace.as('place')))
+  await clear(db, 'seen_pages', unnamed.limit(portion).select(rowPlace.as('place')))
   const { kind, id } = mark
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
+/** Address of a row. */
+const rowPlace = sql.ref<string>('ctid')
+const portion = 5000
+
+/** Deletes rows of a table, given the places of the next ones, until there are none; returns their number. */
 async function clear(
   db: Database,
   table: keyof DB,
   some: Expression<{ place: string }>,
-): Promise<void> {
-  const change = db.deleteFrom(table).where(isAmong(some))
-  while ((await patiently(() => touched(db, change))) === dayPortion);
+): Promise<number> {
+  const change = db
+    .deleteFrom(table)
+    .where(({ eb, fn }) => eb(rowPlace, '=', fn.any(fn<string[]>('array', [some]))))
+  for (let sum = 0; ;) {
+    const rows = await patiently(() => touched(db, change))
+    sum += rows
+    if (rows < portion) return sum
+  }
 }

@@ -3,12 +3,13 @@
 import type { Database } from '../../base/database/database.ts'
 import { factTables } from '../../base/database/facts.ts'
 import {
-  type AliasableExpression,
+  type AnyColumn,
   type Compilable,
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
   type ReferenceExpression,
+  sql,
   type SqlBool,
   type Transaction,
 } from '../../base/database/kysely.ts'
@@ -21,6 +22,14 @@ import { pause } from '../../base/waiting.ts'
 export function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
+}
+
+/** True for a row whose column holds one of these values, of which there may be none. */
+export function oneOf(
+  column: AnyColumn<DB, keyof DB> | `${string}.${AnyColumn<DB, keyof DB>}`,
+  values: readonly (string | number)[],
+): Expression<SqlBool> {
+  return sql<SqlBool>`${sql.ref(column)} = any(${values})`
 }
 
 /** True for a row in which one of these columns matches the pattern. */
@@ -40,26 +49,6 @@ export function relatedTo(q: string) {
     .select('related_searches.id')
 }
 
-/** A count with the name of its table. */
-export function countRows(name: string, rows: AliasableExpression<object>) {
-  return expressionBuilder<DB>()
-    .selectFrom(rows.as('r'))
-    .select((eb) => [eb.val(name).as('name'), eb.fn.countAll<number>().as('rows')])
-}
-
-/** Reads several counts in one statement. */
-export async function readCounts(
-  db: Database,
-  counts: readonly ReturnType<typeof countRows>[],
-): Promise<DeletedRows> {
-  const rows = await db
-    .with('counts', () => counts.reduce((all, one) => all.unionAll(one)))
-    .selectFrom('counts')
-    .select(['name', 'rows'])
-    .execute()
-  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
-}
-
 /** Tables whose rows belong to an answer and are deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
@@ -75,37 +64,30 @@ export async function removeAnswers(
     .innerJoin('searches as s', 's.id', 'o.search_id')
     .whereRef('seen_pages.page_id', '=', 'o.page_id')
     .whereRef('seen_pages.query_id', '=', 's.query_id')
-    .where((eb) => eb('o.search_id', '=', eb.fn.any(eb.val(answers))))
+    .where(oneOf('o.search_id', answers))
     .execute()
   const gone: Record<string, number> = {}
   for (const table of tablesOfAnswers) {
-    const rows = trx
-      .deleteFrom(table)
-      .where((eb) => eb('search_id', '=', eb.fn.any(eb.val(answers))))
-    gone[table] = await touched(trx, rows)
+    gone[table] = await touched(trx, trx.deleteFrom(table).where(oneOf('search_id', answers)))
   }
-  const bodies = trx.deleteFrom('raw_answers')
-  const searches = trx.deleteFrom('searches')
+  const bodies = trx.deleteFrom('raw_answers').where(oneOf('call_id', answers))
+  const searches = trx.deleteFrom('searches').where(oneOf('id', answers))
   return {
     ...gone,
-    raw_answers: await touched(
-      trx,
-      bodies.where((eb) => eb('call_id', '=', eb.fn.any(eb.val(answers)))),
-    ),
-    searches: await touched(
-      trx,
-      searches.where((eb) => eb('id', '=', eb.fn.any(eb.val(answers)))),
-    ),
+    raw_answers: await touched(trx, bodies),
+    searches: await touched(trx, searches),
   }
 }
 
 /** Number of rows deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
-/** Adds up two counts of deleted rows, table by table. */
-export function addRows(one: DeletedRows, other: DeletedRows): DeletedRows {
-  const sum: Record<string, number> = { ...one }
-  for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows
+/** Adds up counts of deleted rows, table by table. */
+export function sumRows(counts: readonly DeletedRows[]): DeletedRows {
+  const sum: Record<string, number> = {}
+  for (const [table, rows] of counts.flatMap((one) => Object.entries(one))) {
+    sum[table] = (sum[table] ?? 0) + rows
+  }
   return sum
 }
 

@@ -25,7 +25,8 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   const config = readConfig(env)
   const { db } = await openMill({ config, closers, say, name: 'prune', connections: 1 })
   const dry = options.yes !== true
-  const { bodies, bytes, unread } = await (dry ? countBodies : pruneBodies)(db, olderMs)
+  const { bytes, unread, ...found } = await countBodies(db, olderMs)
+  const bodies = dry ? found.bodies : await pruneBodies(db, olderMs)
   if (options.json === true) printJson({ bodies, bytes, unread, dry_run: dry })
   const size = `${(bytes / 1_000_000).toFixed(1)} MB`
   say(
@@ -33,9 +34,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   )
   if (unread > 0) {
     say(
-      dry
-        ? `${unread} of them belong to answers that could not be parsed; ${npmRun('reparse')} tries again`
-        : `${unread} of them belonged to answers that could not be parsed, and can no longer be parsed`,
+      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed; ${npmRun('reparse')} needs their bodies`,
     )
   }
   return exits.done
@@ -64,25 +63,21 @@ export function countBodies(db: Database, olderMs: number) {
 }
 
 /**
- * Deletes raw bodies received before the limit in small transactions; changes nothing else. The limit is a fixed time,
- * stored before anything is deleted. If it moved, bodies older than the recorded limit could remain.
+ * Deletes raw bodies received before the limit in small transactions, and nothing else; returns their number. The limit
+ * is a fixed time, stored before anything is deleted. If it moved, bodies older than the recorded limit could remain.
  */
-export async function pruneBodies(db: Database, olderMs: number) {
+export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')
     .values({ received_before: clockBefore(olderMs) })
     .returning('id')
     .executeTakeFirstOrThrow()
-  let total = { bodies: 0, bytes: 0, unread: 0 }
+  let total = 0
   for (let after = 0; ;) {
-    const some = await pruneBatch(db, pruning, after)
-    if (some.last === null) return total
-    after = some.last
-    total = {
-      bodies: total.bodies + some.bodies,
-      bytes: total.bytes + some.bytes,
-      unread: total.unread + some.unread,
-    }
+    const { bodies, last } = await pruneBatch(db, pruning, after)
+    if (last === null) return total
+    after = last
+    total += bodies
   }
 }
 
@@ -104,7 +99,7 @@ async function pruneBatch(db: Database, pruning: number, after: number) {
         .deleteFrom('raw_answers as r')
         .using('old')
         .whereRef('r.call_id', '=', 'old.call_id')
-        .returning(({ fn }) => ['r.call_id', fn<number>('octet_length', ['r.body']).as('size')]),
+        .returning('r.call_id'),
     )
     .with('noted', (cte) =>
       cte
@@ -115,12 +110,9 @@ async function pruneBatch(db: Database, pruning: number, after: number) {
         .where('id', '=', pruning),
     )
     .selectFrom('gone')
-    .leftJoin('searches as s', 's.id', 'gone.call_id')
-    .select((eb) => [
-      eb.fn.countAll<number>().as('bodies'),
-      eb.fn.coalesce(eb.fn.sum<number>('gone.size'), eb.lit(0)).as('bytes'),
-      eb.fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
-      eb.fn.max<number | null>('gone.call_id').as('last'),
+    .select(({ fn }) => [
+      fn.countAll<number>().as('bodies'),
+      fn.max<number | null>('gone.call_id').as('last'),
     ])
     .executeTakeFirstOrThrow()
 }

@@ -2,11 +2,11 @@
 
 import { clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { expressionBuilder } from '../../base/database/kysely.ts'
+import { countOf, expressionBuilder } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
-import { wordPattern } from './naming.ts'
+import { oneOf } from './naming.ts'
 
 /** A list to be forgotten. */
 export interface List {
@@ -41,16 +41,6 @@ export function aloneIn(list: number) {
     .union(bought.where('l.id', '=', list))
     .except(listed.where('list_id', '<>', list))
     .except(others)
-}
-
-/** Number of days with stored sums. */
-export async function countDays(db: Database): Promise<number> {
-  const { days } = await db
-    .selectFrom('finished_days')
-    .select((eb) => eb.fn.countAll<number>().as('days'))
-    .where('made_at', 'is not', null)
-    .executeTakeFirstOrThrow()
-  return days
 }
 
 /** Unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
@@ -89,14 +79,27 @@ function pendingCalls(db: Database) {
     )
 }
 
-interface Ways {
-  readonly runs: ReturnType<typeof runsInUse>
-  readonly calls: ReturnType<typeof pendingCalls>
-  readonly list: string
-}
-
-async function readBlockers(db: Database, { runs, calls, list }: Ways) {
-  const schedules = db.selectFrom('schedules').where('list', '=', list).where('enabled', '=', true)
+/** Finds obstacles to forgetting a subject; those of queries are runs and calls with these queries. */
+export async function readBlockers(db: Database, subject: Forgettable) {
+  const [all, pending] = [runsInUse(db), pendingCalls(db)]
+  const [runs, calls, name] =
+    subject.kind === 'list'
+      ? [
+          all.where('r.list_id', '=', subject.list.id),
+          pending.where('t.run_id', 'in', (eb) =>
+            eb.selectFrom('runs').where('list_id', '=', subject.list.id).select('runs.id'),
+          ),
+          subject.list.name,
+        ]
+      : [
+          all.where((eb) => {
+            const tasks = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+            return eb.exists(tasks.where(oneOf('t.query_id', subject.ids)))
+          }),
+          pending.where(oneOf('c.query_id', subject.ids)),
+          '',
+        ]
+  const schedules = db.selectFrom('schedules').where('list', '=', name).where('enabled', '=', true)
   const ids = runs.orderBy('r.id').select((eb) => eb.cast<number>('r.id', 'float8').as('id'))
   return db
     .selectNoFrom(({ fn }) => [
@@ -105,32 +108,6 @@ async function readBlockers(db: Database, { runs, calls, list }: Ways) {
       fn<string[]>('array', [schedules.orderBy('name').select('name')]).as('schedules'),
     ])
     .executeTakeFirstOrThrow()
-}
-
-/** Finds obstacles to forgetting a list. */
-export function blockersOfList(db: Database, { id, name }: List): Promise<Blockers> {
-  const ofList = db.selectFrom('runs').where('list_id', '=', id).select('runs.id')
-  return readBlockers(db, {
-    runs: runsInUse(db).where('r.list_id', '=', id),
-    calls: pendingCalls(db).where('t.run_id', 'in', ofList),
-    list: name,
-  })
-}
-
-/** Finds obstacles to forgetting queries: runs that contain them. */
-export function blockersOfQueries(db: Database, ids: readonly string[]): Promise<Blockers> {
-  return readBlockers(db, {
-    runs: runsInUse(db).where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('tasks as t')
-          .whereRef('t.run_id', '=', 'r.id')
-          .where('t.query_id', '=', eb.fn.any(eb.val(ids))),
-      ),
-    ),
-    calls: pendingCalls(db).where((eb) => eb('c.query_id', '=', eb.fn.any(eb.val(ids)))),
-    list: '',
-  })
 }
 
 /** Finds the queries with the given text. */
@@ -144,36 +121,16 @@ export function findHeldQueries(db: Database, q: string) {
     .execute()
 }
 
-/** Related data that remains when a list is forgotten: its queries in other lists, and lists named after it. */
-export async function mentionsLeft(db: Database, { id, name }: List) {
-  const shared = db
-    .selectFrom('list_queries')
-    .where('list_id', '=', id)
-    .where('query_id', 'not in', aloneIn(id))
-  const namesakes = db
-    .selectFrom('lists')
-    .where('id', '<>', id)
-    .where('name', '~*', wordPattern(name))
-  return db
-    .selectNoFrom(({ fn }) => [
-      shared.select(fn.countAll<number>().as('n')).$asScalar().$notNull().as('shared'),
-      fn<string[]>('array', [namesakes.orderBy('name').select('name')]).as('namesakes'),
-    ])
-    .executeTakeFirstOrThrow()
+/** Counts the queries of a list that stay when it is forgotten, because other lists contain them. */
+export function countShared(db: Database, { id }: List): Promise<number> {
+  const listed = db.selectFrom('list_queries').where('list_id', '=', id)
+  return countOf(db, listed.where('query_id', 'not in', aloneIn(id)))
 }
 
 /** Counts the leftovers of an interrupted forget. */
 export async function countLeft(db: Database) {
-  const rowsOf = (table: 'forgetting_queries' | 'forgetting_words') =>
-    db
-      .selectFrom(table)
-      .select(({ fn }) => fn.countAll<number>().as('n'))
-      .$asScalar()
-      .$notNull()
-  return db
-    .selectNoFrom([
-      rowsOf('forgetting_queries').as('queries'),
-      rowsOf('forgetting_words').as('words'),
-    ])
-    .executeTakeFirstOrThrow()
+  return {
+    queries: await countOf(db, db.selectFrom('forgetting_queries')),
+    words: await countOf(db, db.selectFrom('forgetting_words')),
+  }
 }

@@ -4,18 +4,18 @@ import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
 import {
+  countOf,
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
   sql,
   type SqlBool,
+  type Transaction,
   type UpdateObject,
 } from '../../base/database/kysely.ts'
-import type { DB, Json } from '../../base/database/schema.ts'
-import { only } from '../../base/database/sql-file.ts'
-import { pause } from '../../base/waiting.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
-import { addRows, type DeletedRows, mentions, touched, wordPattern } from './naming.ts'
+import { type DeletedRows, mentions, patiently, sumRows, touched, wordPattern } from './naming.ts'
 
 /** Replaces a text that must not be empty. */
 const blank = '(forgotten)'
@@ -178,7 +178,7 @@ export async function forgetTexts(db: Database, subject: Forgettable): Promise<D
   for (const { table, where, set } of placesOf(subject)) {
     const change =
       set === null ? db.deleteFrom(table).where(where) : db.updateTable(table).set(set).where(where)
-    gone = addRows(gone, { [table]: await touched(db, change) })
+    gone = sumRows([gone, { [table]: await touched(db, change) }])
   }
   return gone
 }
@@ -189,118 +189,45 @@ export async function countTexts(db: Database, subject: Forgettable): Promise<De
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
     const reasons = places.filter((place) => place.table === table).map(({ where }) => where)
-    const { rows } = await db
-      .selectFrom(table)
-      .where((eb) => eb.or(reasons))
-      .select(({ fn }) => fn.countAll<number>().as('rows'))
-      .executeTakeFirstOrThrow()
-    gone[table] = rows
+    gone[table] = await countOf(
+      db,
+      db.selectFrom(table).where((eb) => eb.or(reasons)),
+    )
   }
   return gone
 }
 
-const portion = 2000
-const lookAgainMs = 20
-
-/**
- * Deletes recorded dictionary entries that are no longer used. A worker may concurrently store an answer that refers to
- * such a row, because it saw the row and so did not insert it. Therefore a deleted row is kept until all concurrent
- * writers have ended, and is restored if it is used by then.
- */
+/** Deletes recorded dictionary entries that are no longer used. */
 export async function forgetWords(db: Database): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   // Hosts come last, because pages refer to them.
   const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
   for (const kind of order) {
-    const words = db.deleteFrom('forgetting_words as w').where('w.kind', '=', kind)
-    await words.where('w.held', 'is', null).where(isNamed(kind)).execute()
-    await takeOut(db, kind)
-    await writersEnded(db)
-    await putBack(db, kind)
-    gone[kind] = await touched(db, words.where('w.held', 'is not', null))
+    gone[kind] = await patiently(() => db.transaction().execute((trx) => forgetKind(trx, kind)))
   }
   return gone
 }
 
-/** True for an entry `w` that an answer's row or a page refers to. */
-function isNamed(kind: DictionaryTable): Expression<SqlBool> {
-  const eb = expressionBuilder<DB & { w: DB['forgetting_words'] }, 'w'>()
-  return eb.or(
-    dictionaries[kind].map(([table, column]) => {
-      const id = sql.ref<string>(column)
-      return eb('w.id', 'in', eb.selectFrom(table).where(id, 'is not', null).select(id.as('id')))
-    }),
-  )
-}
-
-async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
-  const change = db
-    .with(
-      (cte) => cte('chosen').materialized(),
-      (cte) =>
-        cte
-          .selectFrom('forgetting_words')
-          .where('kind', '=', kind)
-          .where('held', 'is', null)
-          .orderBy('id')
-          .limit(portion)
-          .select('id as word'),
-    )
-    .with('taken', (cte) =>
-      cte
-        .deleteFrom(kind)
-        .using('chosen')
-        .whereRef('id', '=', 'chosen.word')
-        .returning((eb) => ['id', eb.fn<Json>('to_jsonb', [eb.table(kind)]).as('held')]),
-    )
-    .updateTable('forgetting_words as w')
-    .from('chosen')
-    .leftJoin('taken', 'taken.id', 'chosen.word')
-    .set((eb) => ({ held: eb.fn.coalesce('taken.held', eb.cast<Json>(eb.val('null'), 'jsonb')) }))
-    .where('w.kind', '=', kind)
-    .whereRef('w.id', '=', 'chosen.word')
-  while ((await touched(db, change)) === portion);
-}
-
-/** Transactions of this database that write. Those of other databases of the server refer to none of its rows. */
-const writers = sql<{ writer: string }>`
-  select l.transactionid::text as writer
-  from pg_locks l
-  join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'transactionid' and l.granted and l.mode = 'ExclusiveLock' and a.datname = current_database()
-  union all
-  select transaction::text from pg_prepared_xacts where database = current_database()`
-
-/** Waits for the end of all writing transactions that started before now. */
-async function writersEnded(db: Database): Promise<void> {
-  const read = async () => (await writers.execute(db)).rows.map(({ writer }) => writer)
-  let left = await read()
-  while (left.length > 0) {
-    await pause(lookAgainMs)
-    const now = new Set(await read())
-    left = left.filter((writer) => now.has(writer))
+/**
+ * Deletes the recorded entries of one table that neither an answer nor a page refers to. Writers are locked out of the
+ * table in the meantime: one that found an entry there would otherwise store an answer that refers to a deleted row.
+ */
+async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
+  await sql`set local lock_timeout = '1s'`.execute(trx)
+  await sql`lock table ${sql.table(kind)} in share row exclusive mode`.execute(trx)
+  const words = trx.deleteFrom('forgetting_words').where('kind', '=', kind)
+  for (const [table, column] of dictionaries[kind]) {
+    const id = sql.ref<string>(column)
+    await words.where('id', 'in', trx.selectFrom(table).select(id.as('id'))).execute()
   }
-}
-
-async function putBack(db: Database, kind: DictionaryTable): Promise<void> {
-  const { rows } = await sql<{ columns: readonly string[] }>`
-    select array_agg(attname::text order by attnum) as columns
-    from pg_attribute
-    where attrelid = ${kind}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`.execute(
-    db,
+  const gone = await touched(
+    trx,
+    trx
+      .deleteFrom(kind)
+      .where('id', 'in', (eb) =>
+        eb.selectFrom('forgetting_words').where('kind', '=', kind).select('forgetting_words.id'),
+      ),
   )
-  const columns = sql.join(only(rows).columns.map((name) => sql.ref(name)))
-  await sql`
-    with named as (
-      delete from forgetting_words w
-      where w.kind = ${kind} and w.held is not null and ${isNamed(kind)}
-      returning w.held
-    )
-    insert into ${sql.table(kind)} (${columns})
-    select ${columns}
-    from named
-    cross join lateral jsonb_populate_record(null::${sql.table(kind)}, nullif(named.held, 'null'))
-    where named.held <> 'null'
-    order by id
-    on conflict do nothing`.execute(db)
+  await words.execute()
+  return gone
 }

@@ -30,12 +30,53 @@ interface MetricsOptions {
 }
 
 /**
- * Names and units follow Prometheus conventions. No label contains a query, because the number of queries is unlimited.
+ * Metrics by name, each with its meaning and the label of its values. Names and units follow Prometheus conventions. No
+ * label contains a query, because the number of queries is unlimited.
  */
-export function openMetrics(options: MetricsOptions) {
-  const { db, supplier, floor, counted, more } = options
-  const registers = [new Registry()]
-  const [registry = new Registry()] = registers
+const described = {
+  credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
+  credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
+  credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
+  credits_used_total: ['Credits used by all calls of the account, ever.'],
+  calls_in_flight: ['Calls of all workers in flight.'],
+  account_stopped: ['1 while the account is stopped for this reason.', 'reason'],
+  tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],
+  tasks_open: ['Tasks of open runs still to be done.'],
+  workers: ['Live workers on all hosts.'],
+  tasks_unattended: ['Tasks of open runs while no worker is alive; 0 while one is.'],
+  last_success_timestamp_seconds: [
+    'Time when a run of the list last ended with at least one readable answer.',
+    'list',
+  ],
+  nights_overdue: ['Nights that are due and have no outcome.'],
+  last_good_night_timestamp_seconds: [
+    'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
+    'schedule',
+  ],
+  nights_since_good: [
+    'Nights of the schedule since its last good one, including those in progress.',
+    'schedule',
+  ],
+  nights_suspect: ['Runs of the list that ended in the last seven days and are suspect.', 'list'],
+  last_night_suspect: ['1 while the newest run of the list that has ended is suspect.', 'list'],
+  forecast_day_credits: ['Credits that the 24 hours after the last forecast will use.'],
+  forecast_days_to_floor: [
+    'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
+  ],
+  forecast_timestamp_seconds: ['When the forecast was last computed.'],
+  notices_waiting: ['Notices that the webhook has not accepted yet.'],
+  notices_given_up: ['Notices of the last day that were given up.'],
+} as const satisfies Record<string, readonly [help: string, label?: string]>
+
+/** Values of metrics: a number, null if it is unknown, which leaves the metric out, or a number for each label. */
+type Figures = Partial<
+  Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
+>
+
+/** Metrics of a process, in the text format of Prometheus. */
+export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptions) {
+  const registry = new Registry()
+  const registers = [registry]
   collectDefaultMetrics({ register: registry })
   const duration = new Histogram({
     name: 'querymill_api_request_duration_seconds',
@@ -43,23 +84,25 @@ export function openMetrics(options: MetricsOptions) {
     buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60],
     registers,
   })
-  if (counted !== undefined) mirrorTasks(registers, counted)
-  const gauge = gaugesIn(registers)
-  const collectAccount = accountGauges(gauge, registers)
-  const collectForecast = forecastGauges(gauge)
-  const collect = [listGauges, nightGauges, suspectGauges, noticeGauges].map((open) =>
-    open(gauge, db),
-  )
+  const show = openFigures(registry)
+  const account = { name: supplier.account, kind: supplier.origin, floor }
+  const sources = [
+    () => accountFigures(db, account),
+    () => forecastFigures(db, supplier),
+    taskFigures(db),
+    nightFigures(db),
+    () => suspectFigures(db),
+    async () => {
+      const { waiting, given_up: lost } = await countNotices(db)
+      return { notices_waiting: waiting, notices_given_up: lost }
+    },
+    async () => taskTotals(counted?.()),
+  ]
   return {
     /** Records the duration of a paid request, in seconds. */
     observe: (seconds: number) => duration.observe(seconds),
     text: async () => {
-      const account = { name: supplier.account, kind: supplier.origin, floor }
-      await Promise.all([
-        collectAccount(db, account),
-        collectForecast(db, supplier),
-        ...collect.map((ask) => ask()),
-      ])
+      for (const figures of await Promise.all(sources.map((read) => read()))) show(figures)
       const own = await registry.metrics()
       if (more === undefined) return own
       // If the queue is unreachable, the metrics from the database are still shown.
@@ -69,178 +112,100 @@ export function openMetrics(options: MetricsOptions) {
   }
 }
 
-/** Counter of the tasks finished since the worker started. */
-function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
-  const seen = { answered: 0, reused: 0, failed: 0, unknown: 0 }
-  const tasks = new Counter({
-    name: 'querymill_tasks_total',
-    help: 'Tasks that this worker completed, by their final state.',
-    labelNames: ['state'],
-    registers,
-    collect: () => {
-      const now = counted()
-      for (const state of states) {
-        tasks.inc({ state }, Math.max(0, now[state] - seen[state]))
-        seen[state] = now[state]
-      }
-    },
-  })
+function taskTotals(counts: TaskCounts | undefined): Figures {
+  return counts === undefined ? {} : { tasks_total: states.map((state) => [state, counts[state]]) }
 }
 
-type MakeGauge = ReturnType<typeof gaugesIn>
-
-function gaugesIn(registers: Registry[]) {
-  return <L extends string = never>(name: string, help: string, ...labelNames: L[]) =>
-    new Gauge<L>({ name: `querymill_${name}`, help, labelNames, registers })
+/** Registers all metrics; returns a function that shows values. Values of labels that are gone are removed. */
+function openFigures(registry: Registry): (figures: Figures) => void {
+  const metrics = new Map(
+    Object.entries(described).map(([name, [help, label]]) => {
+      const labelNames = label === undefined ? [] : [label]
+      const options = { name: `querymill_${name}`, help, labelNames, registers: [registry] }
+      const metric: Pick<Gauge, 'inc' | 'remove' | 'reset'> = name.endsWith('_total')
+        ? new Counter(options)
+        : new Gauge(options)
+      return [name, { metric, label }] as const
+    }),
+  )
+  return (figures) => {
+    for (const [name, figure] of Object.entries(figures)) {
+      const { metric, label = '' } = metrics.get(name) ?? {}
+      metric?.reset()
+      if (figure === null) metric?.remove()
+      else if (typeof figure === 'number') metric?.inc(figure)
+      else for (const [value, number] of figure) metric?.inc({ [label]: value }, number)
+    }
+  }
 }
 
 /** Balance, reservations and stops of the account. */
-function accountGauges(gauge: MakeGauge, registers: Registry[]) {
-  const remaining = gauge(
-    'credits_remaining',
-    'Balance reported by the newest answer, minus the spending since then.',
-  )
-  const above = gauge(
-    'credits_above_floor',
-    'Balance less the floor in force: what can still be spent.',
-  )
-  const held = gauge(
-    'credits_held',
-    'Credits set aside for calls in flight and for calls that may have been charged.',
-  )
-  const flying = gauge('calls_in_flight', 'Calls of all workers in flight.')
-  const stopped = gauge(
-    'account_stopped',
-    '1 while the account is stopped for this reason.',
-    'reason',
-  )
-  const used = new Counter({
-    name: 'querymill_credits_used_total',
-    help: 'Credits used by all calls of the account, ever.',
-    registers,
-  })
-  return async (db: Database, account: { name: string; kind: string; floor: number }) => {
-    const found = await readAccountGauges(db, account)
-    if (found === null || found.remaining === null) {
-      // The metric is absent rather than 0, because the value is unknown.
-      remaining.remove()
-      above.remove()
-    } else {
-      remaining.set(found.remaining)
-      above.set(found.remaining - Math.max(found.floor ?? account.floor, 0))
-    }
-    if (found === null) return
-    held.set(found.reserved + found.uncertain)
-    flying.set(found.in_flight)
-    used.reset()
-    used.inc(found.used)
-    stopped.reset()
-    for (const reason of found.stops) stopped.set({ reason }, 1)
+async function accountFigures(
+  db: Database,
+  account: { readonly name: string; readonly kind: string; readonly floor: number },
+): Promise<Figures> {
+  const found = await readAccount(db, account)
+  if (found === undefined) return { credits_remaining: null, credits_above_floor: null }
+  const { remaining, floor } = found
+  const inForce = Math.max(floor ?? account.floor, 0)
+  return {
+    credits_remaining: remaining,
+    credits_above_floor: remaining === null ? null : remaining - inForce,
+    credits_held: found.reserved + found.uncertain,
+    credits_used_total: found.used,
+    calls_in_flight: found.in_flight,
+    account_stopped: found.stops.map((reason) => [reason, 1]),
   }
 }
 
 /** Open tasks, live workers, and when each list was last completed. */
-function listGauges(gauge: MakeGauge, db: Database) {
-  const success = gauge(
-    'last_success_timestamp_seconds',
-    'Time when a run of the list last ended with at least one readable answer.',
-    'list',
-  )
-  const open = gauge('tasks_open', 'Tasks of open runs still to be done.')
-  const workers = gauge('workers', 'Live workers on all hosts.')
-  const unattended = gauge(
-    'tasks_unattended',
-    'Tasks of open runs while no worker is alive; 0 while one is.',
-  )
+function taskFigures(db: Database): () => Promise<Figures> {
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const countSuccesses = askSparingly(() => readSuccesses(db))
   return async () => {
     const [tasks, live] = [await countOpen(), await countLiveWorkers(db)]
-    open.set(tasks)
-    workers.set(live)
-    unattended.set(live === 0 ? tasks : 0)
-    for (const { list, seconds } of await countSuccesses()) success.set({ list }, seconds)
+    return {
+      tasks_open: tasks,
+      tasks_unattended: live === 0 ? tasks : 0,
+      workers: live,
+      last_success_timestamp_seconds: (await countSuccesses()).map((one) => [
+        one.list,
+        one.seconds,
+      ]),
+    }
   }
 }
 
-function nightGauges(gauge: MakeGauge, db: Database) {
-  const overdue = gauge('nights_overdue', 'Nights that are due and have no outcome.')
-  const good = gauge(
-    'last_good_night_timestamp_seconds',
-    'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
-    'schedule',
-  )
-  const since = gauge(
-    'nights_since_good',
-    'Nights of the schedule since its last good one, including those in progress.',
-    'schedule',
-  )
+function nightFigures(db: Database): () => Promise<Figures> {
   const ask = askSparingly(() => readGoodNights(db))
   return async () => {
-    overdue.set((await overdueNights(db)).length)
     const nights = await ask()
-    // Drops the metrics of removed schedules; otherwise these would look like failures.
-    good.reset()
-    since.reset()
-    for (const { schedule, seconds, nights_since: count } of nights) {
-      if (seconds !== null) good.set({ schedule }, seconds)
-      since.set({ schedule }, count)
+    return {
+      nights_overdue: (await overdueNights(db)).length,
+      last_good_night_timestamp_seconds: nights.flatMap(({ schedule, seconds }) =>
+        seconds === null ? [] : [[schedule, seconds] as const],
+      ),
+      nights_since_good: nights.map((one) => [one.schedule, one.nights_since]),
     }
   }
 }
 
-function forecastGauges(gauge: MakeGauge) {
-  const credits = gauge(
-    'forecast_day_credits',
-    'Credits that the 24 hours after the last forecast will use.',
-  )
-  const days = gauge(
-    'forecast_days_to_floor',
-    'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
-  )
-  const made = gauge('forecast_timestamp_seconds', 'When the forecast was last computed.')
-  return async (db: Database, account: { account: string; origin: string }) => {
-    const found = await readStoredForecast(db, account)
-    // These metrics are absent rather than 0, because the value is unknown or the event will not occur.
-    for (const one of [credits, days, made]) one.remove()
-    if (found === null) return
-    made.set(found.made_s)
-    if (found.day_credits !== null) credits.set(found.day_credits)
-    if (found.floor_in_s !== null) days.set(Math.max(0, found.floor_in_s / 86_400))
+async function forecastFigures(db: Database, supplier: Supplier): Promise<Figures> {
+  const found = await readStoredForecast(db, supplier)
+  const floorInS = found?.floor_in_s ?? null
+  return {
+    forecast_day_credits: found?.day_credits ?? null,
+    forecast_days_to_floor: floorInS === null ? null : Math.max(0, floorInS / 86_400),
+    forecast_timestamp_seconds: found?.made_s ?? null,
   }
 }
 
-/** Suspect runs per list. */
-function suspectGauges(gauge: MakeGauge, db: Database) {
-  const suspects = gauge(
-    'nights_suspect',
-    'Runs of the list that ended in the last seven days and are suspect.',
-    'list',
-  )
-  const newest = gauge(
-    'last_night_suspect',
-    '1 while the newest run of the list that has ended is suspect.',
-    'list',
-  )
-  return async () => {
-    suspects.reset()
-    newest.reset()
-    for (const { list, nights, last } of await countSuspects(db)) {
-      suspects.set({ list }, nights)
-      newest.set({ list }, last ? 1 : 0)
-    }
-  }
-}
-
-/** Notices that MILL_WEBHOOK has not accepted. */
-function noticeGauges(gauge: MakeGauge, db: Database) {
-  const waiting = gauge('notices_waiting', 'Notices that the webhook has not accepted yet.')
-  const lost = gauge('notices_given_up', 'Notices of the last day that were given up.')
-  return async () => {
-    const found = await countNotices(db)
-    waiting.set(found.waiting)
-    lost.set(found.given_up)
+async function suspectFigures(db: Database): Promise<Figures> {
+  const lists = await countSuspects(db)
+  return {
+    nights_suspect: lists.map(({ list, nights }) => [list, nights]),
+    last_night_suspect: lists.map(({ list, last }) => [list, last ? 1 : 0]),
   }
 }
 
@@ -281,9 +246,9 @@ function countSuspects(db: Database) {
     .execute()
 }
 
-/** Reads an account's gauges from the ledger; null before its first call. */
-async function readAccountGauges(db: Database, { name, kind }: { name: string; kind: string }) {
-  const gauges = await db
+/** Reads the figures of an account from the ledger; undefined before its first call. */
+function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
+  return db
     .selectFrom('accounts as a')
     .select((eb) => [
       shownBalance.as('remaining'),
@@ -308,7 +273,6 @@ async function readAccountGauges(db: Database, { name, kind }: { name: string; k
     .where('a.name', '=', name)
     .where('a.kind', '=', kind)
     .executeTakeFirst()
-  return gauges ?? null
 }
 
 /** Seconds since each list last had a run that ended with a readable answer. */

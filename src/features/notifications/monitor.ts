@@ -23,26 +23,17 @@ const noticesEveryMs = 5_000
 
 /** Starts health checks and metrics if a port is set, notices if a webhook is set, and the forecast in any case. */
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
-  const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
+  const { metricsHost: host, metricsPort: port, webhook, unattendedMs } = mill.config
   const { report } = options
-  const metrics = metricsPort === null ? null : await startMetrics(mill, options)
+  const metrics = port === null ? null : await startMetrics(mill, options)
+  const problems = async () => [...(await databaseProblems(mill)), ...(options.problems?.() ?? [])]
   const health =
-    metrics === null || metricsPort === null
+    metrics === null || port === null
       ? null
-      : await startHealth({
-          host: metricsHost,
-          port: metricsPort,
-          problems: async () => [
-            ...(await databaseProblems(mill)),
-            ...(options.problems?.() ?? []),
-          ],
-          metrics: () => metrics.text(),
-        })
-  if (health !== null) report(`health and metrics on http://${metricsHost}:${health.port}`)
-  const news =
-    webhook === null
-      ? null
-      : startNotices(mill.db, { webhook, unattendedMs, report, everyMs: noticesEveryMs })
+      : await startHealth({ host, port, problems, metrics: () => metrics.text() })
+  if (health !== null) report(`health and metrics on http://${host}:${health.port}`)
+  const notices = { unattendedMs, report, everyMs: noticesEveryMs }
+  const news = webhook === null ? null : startNotices(mill.db, { webhook, ...notices })
   const forecast = startForecast(mill)
   return {
     /** Records the duration of a paid request, in seconds. */

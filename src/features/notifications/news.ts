@@ -7,8 +7,9 @@ import type { Webhook } from '../../base/config.ts'
 import { clock, clockBefore, clockIn, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
+import { lockName } from '../../base/database/lock.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import { reasonOf, unhandled } from '../../base/errors.ts'
+import { reasonOf } from '../../base/errors.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { dayMs, formatInstant } from '../../base/time/zone.ts'
 import { late, within } from '../../base/waiting.ts'
@@ -91,26 +92,64 @@ export async function sendNotices(
 export async function recordNotices(
   db: Database,
   { webhook: { events }, unattendedMs }: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
-): Promise<number> {
-  const seen: ComposedNotice[] = []
+): Promise<void> {
+  const seen: SeenEvent[] = []
   if (events.includes('night_overdue')) seen.push(...(await overdueNights(db)).map(overdueNotice))
   if (events.includes('work_unattended') && unattendedMs > 0) {
-    const unattended = await readUnattended(db, unattendedMs)
-    if (unattended !== null) seen.push(unattendedNotice(unattended))
+    seen.push(...(await readUnattended(db, unattendedMs)))
   }
-  // In one transaction, because an event recorded without its text would never be reported.
-  return db.transaction().execute(async (trx) => {
+  await db.transaction().execute(async (trx) => {
     const since = new Date(Date.now() - noticeAgeMs)
-    const notices = composeNotices(await readNoticeFacts(trx, since, events))
+    await recordNews(trx, since, events)
     if (events.includes('new_field')) {
       seen.push(...(await takeNewFields(trx, since)).map(newFieldNotice))
     }
-    for (const one of seen) {
-      if (await takeNotice(trx, one.kind, one.subject)) notices.push(one)
-    }
-    await describeNotices(trx, notices)
-    return notices.length
+    if (seen.length === 0) return
+    const rows = seen.map(({ fields, ...event }) => ({ ...event, fields: JSON.stringify(fields) }))
+    await trx
+      .insertInto('notices')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
   })
+}
+
+/** Records events that the tables show, each once, even if several processes look at the same time. */
+export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
+  await lockName(trx, 'querymill notices')
+  const parameters = { since, kinds, alerts: npmRun('alerts') }
+  return readRows<Pick<Claimed, 'kind' | 'text' | 'fields'>>(trx, 'take_news', parameters)
+}
+
+/** An event that the tables do not store, as it is recorded. */
+interface SeenEvent {
+  readonly kind: string
+  readonly subject: string
+  readonly said: string
+  readonly fields: object
+}
+
+function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
+  return {
+    kind: 'night_overdue',
+    subject: `${schedule} ${dueAt.toISOString()}`,
+    said: `querymill: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`,
+    fields: { schedule, due_at: dueAt, problem },
+  }
+}
+
+/** Describes fields that an API never sent before. */
+function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
+  const { run, list, run_date: date, api } = about
+  const named = found.map(({ place, field, answers }) => {
+    return `${place === 'answer' ? '' : 'result.'}${field} (${count(answers, 'answer')})`
+  })
+  return {
+    kind: 'new_field',
+    subject: `${run} ${api}`,
+    said: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; ${npmRun('sql --')} answers --show fields`,
+    fields: { ...about, fields: found },
+  }
 }
 
 // Longer than a receiver may take. After this time, another process sends the notices of a killed process.
@@ -153,288 +192,8 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
   }
 }
 
-/** An alert as reported, with both answers. */
-interface AlertFacts {
-  readonly id: number
-  readonly text: string
-  readonly question: string
-  readonly list: string | null
-  readonly tag: string | null
-  readonly query_id: string | null
-  readonly q: string | null
-  readonly domain: string | null
-  readonly other_domain: string | null
-  readonly feature: string | null
-  readonly direction: string | null
-  readonly origin: string
-  readonly run: number
-  readonly previous_position: number | null
-  readonly position: number | null
-  readonly previous_share: number | null
-  readonly share: number | null
-  readonly base_search_id: number | null
-  readonly search_id: number | null
-  readonly base_run_date: string
-  readonly run_date: string
-}
-
-/** End of an alert, with the answer that shows it. */
-interface RecoveryFacts extends Pick<
-  AlertFacts,
-  'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
-> {
-  readonly run_date: string | null
-}
-
-/** An event for which no notice has been sent to the webhook. */
-type NoticeFacts =
-  | {
-      readonly kind: 'run_finished'
-      readonly subject: string
-      readonly at: string
-      readonly run: number
-      readonly list: string
-      readonly run_date: string
-      readonly state: string
-      readonly spent: number
-      readonly uncertain: number
-      readonly tasks: Readonly<Record<string, number>>
-    }
-  | {
-      readonly kind: 'run_suspect' | 'run_odd'
-      readonly subject: string
-      readonly at: string
-      readonly run: number
-      readonly list: string
-      readonly run_date: string
-      readonly reasons: readonly string[]
-    }
-  | {
-      readonly kind: 'stop'
-      readonly subject: string
-      readonly at: string
-      readonly account: string
-      readonly reason: string
-      readonly detail: string | null
-      readonly until: string | null
-    }
-  | {
-      readonly kind: 'night_missed' | 'night_skipped' | 'night_late' | 'night_failed'
-      readonly subject: string
-      readonly at: string
-      readonly schedule: string
-      readonly due_at: string
-      readonly run_date: string
-      readonly run: number | null
-      readonly note: string | null
-    }
-  | {
-      readonly kind: 'rank_alert'
-      readonly subject: string
-      readonly at: string
-      readonly alert: string
-      readonly what: string
-      /** Total number of alerts from one check; the top 20 are reported. */
-      readonly found: number
-      /** Combined severity of the night's alerts, and their summary sentence. */
-      readonly severity?: 'low' | 'medium' | 'high'
-      readonly headline?: string
-      readonly alerts: readonly AlertFacts[]
-    }
-  | {
-      readonly kind: 'rank_recovered'
-      readonly subject: string
-      readonly at: string
-      readonly alert: string
-      readonly what: string
-      readonly found: number
-      /** Reason for the withdrawal; null if answers show that the alert is over. */
-      readonly because: string | null
-      readonly alerts: readonly RecoveryFacts[]
-    }
-
-/**
- * Claims events of the given kinds that happened since a time and are not recorded yet, oldest first. Each event goes
- * to only one of several processes.
- */
-export async function readNoticeFacts(
-  db: Database,
-  since: Date,
-  kinds: readonly string[],
-): Promise<readonly NoticeFacts[]> {
-  const rows = await readRows<{ fields: NoticeFacts }>(db, 'take_news', { since, kinds })
-  return rows.map(({ fields }) => fields)
-}
-
-/** Records an event that does not come from the database; false if it was recorded before. */
-async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
-  const taken = await db
-    .insertInto('notices')
-    .values({ kind, subject })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return taken !== undefined
-}
-
-/** Builds one notice per event; nights of one schedule with the same outcome are combined. */
-export function composeNotices(facts: readonly NoticeFacts[]): ComposedNotice[] {
-  const notices: ComposedNotice[] = []
-  const nights = new Map<string, NoticeFacts[]>()
-  for (const one of facts) {
-    if ('schedule' in one) {
-      const key = `${one.kind} ${one.schedule}`
-      nights.set(key, [...(nights.get(key) ?? []), one])
-    } else
-      notices.push({ ...subjectOf(one), text: textOf([one]), fields: fieldsOf(one), others: [] })
-  }
-  for (const same of nights.values()) {
-    const newest = same.at(-1)
-    if (newest === undefined) continue
-    const fields = { ...fieldsOf(newest), nights: same.length }
-    const others = same.slice(0, -1).map(subjectOf)
-    notices.push({ ...subjectOf(newest), text: textOf(same), fields, others })
-  }
-  return notices
-}
-
-function overdueNotice({ schedule, dueAt, problem }: Overdue): ComposedNotice {
-  return {
-    kind: 'night_overdue',
-    subject: `${schedule} ${dueAt.toISOString()}`,
-    text: `querymill: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`,
-    fields: { schedule, due_at: dueAt, problem },
-    others: [],
-  }
-}
-
-function unattendedNotice({ since, tasks }: Unattended): ComposedNotice {
-  return {
-    kind: 'work_unattended',
-    subject: since.toISOString(),
-    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`,
-    fields: { tasks, since },
-    others: [],
-  }
-}
-
-/** Notice about fields that an API never sent before. */
-function newFieldNotice({ found, ...about }: NewFields): ComposedNotice {
-  const { run, list, run_date: date, api } = about
-  const named = found.map(({ place, field, answers }) => {
-    return `${place === 'answer' ? '' : 'result.'}${field} (${count(answers, 'answer')})`
-  })
-  return {
-    kind: 'new_field',
-    subject: `${run} ${api}`,
-    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; ${npmRun('sql --')} answers --show fields`,
-    fields: { ...about, fields: found },
-    others: [],
-  }
-}
-
-function subjectOf({ kind, subject }: NoticeFacts) {
-  return { kind, subject }
-}
-
-function fieldsOf(facts: NoticeFacts): Record<string, unknown> {
-  const { kind: _, subject: __, ...fields } = facts
-  return fields
-}
-
-function textOf(same: readonly NoticeFacts[]): string {
-  const facts = same.at(-1)
-  if (facts === undefined) return ''
-  switch (facts.kind) {
-    case 'run_finished': {
-      const counts = Object.entries(facts.tasks).map(([state, number]) => `${number} ${state}`)
-      const what = facts.state === 'done' ? 'is finished' : 'was ended'
-      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${facts.spent} credits used${facts.uncertain > 0 ? `, and perhaps ${facts.uncertain} more by calls with an unknown outcome` : ''}`
-    }
-    case 'run_suspect':
-    case 'run_odd': {
-      const verdict = facts.kind === 'run_odd' ? 'odd, but shown' : 'suspect and left out of trends'
-      return `querymill: run ${facts.run} of ${facts.list} for ${facts.run_date} is ${verdict}: ${facts.reasons.join('; ')}`
-    }
-    case 'stop':
-      return `querymill: account ${facts.account} is stopped (${facts.reason})${facts.detail === null ? '' : `: ${facts.detail}`}`
-    case 'night_missed':
-    case 'night_skipped':
-    case 'night_late':
-    case 'night_failed': {
-      const due = formatInstant(new Date(facts.due_at))
-      const times = same.length === 1 ? due : `${same.length} times up to ${due}`
-      const why = facts.note === null ? '' : `: ${facts.note}`
-      return `querymill: ${facts.schedule}, due ${times}, ${outcomes[facts.kind]}${why}`
-    }
-    case 'rank_alert':
-      return facts.severity === 'high'
-        ? `querymill: ${facts.headline}. Rank alert ${facts.alert}: ${firstOf(facts)}`
-        : `querymill: rank alert ${facts.alert}: ${firstOf(facts)}; ${facts.alerts[0]?.question}`
-    case 'rank_recovered':
-      return facts.because === null
-        ? `querymill: rank alert ${facts.alert} is over${nowAt(facts.alerts[0])}. It was: ${firstOf(facts)}; ${facts.alerts[0]?.question}`
-        : `querymill: rank alert ${facts.alert} is withdrawn, ${facts.because}: ${firstOf(facts)}`
-    default:
-      throw unhandled('news', facts)
-  }
-}
-
-function firstOf({ alerts, found }: Extract<NoticeFacts, { readonly alert: string }>): string {
-  const more = found === 1 ? '' : ` (and ${found - 1} more: ${npmRun('alerts')})`
-  return `${alerts[0]?.text}${more}`
-}
-
-function nowAt(recovery: RecoveryFacts | undefined): string {
-  if (recovery === undefined) return ''
-  const { run_date: date, position, share } = recovery
-  if (share !== null) return ` on ${date}, at ${(share * 100).toFixed(2)} %`
-  return position === null ? ` on ${date}` : ` on ${date}, at ${position}`
-}
-
-const outcomes = {
-  night_missed: 'was missed',
-  night_skipped: 'was skipped',
-  night_late: 'runs late',
-  night_failed: 'failed',
-} as const
-
-/** Unique key of a notice. */
-interface Subject {
-  readonly kind: string
-  readonly subject: string
-}
-
-/** A notice with the other events that it covers: many missed nights become one line. */
-interface ComposedNotice extends Subject {
-  readonly text: string
-  readonly fields: Readonly<Record<string, unknown>>
-  /** Other events covered by the notice. */
-  readonly others: readonly Subject[]
-}
-
 /** A notice that this process may send for a limited time, with the number of tries, including this one. */
 type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
-
-/** Completes notices recorded in the same transaction; afterwards, any process can send them. */
-async function describeNotices(db: Database, notices: readonly ComposedNotice[]): Promise<void> {
-  for (const { kind, subject, text, fields, others } of notices) {
-    await sql`
-      with told as (
-        update notices
-        set said = ${text}, fields = ${JSON.stringify(fields)}::jsonb
-        where kind = ${kind} and subject = ${subject}
-        returning id
-      )
-      update notices
-      set part_of = told.id
-      from told, unnest(
-        ${others.map((other) => other.kind)}::text[],
-        ${others.map((other) => other.subject)}::text[]
-      ) as other (kind, subject)
-      where notices.kind = other.kind and notices.subject = other.subject`.execute(db)
-  }
-}
 
 /** Claims the oldest due notice for a limited time; concurrent processes get different ones. */
 export async function claimNotice(
@@ -545,18 +304,23 @@ export async function countNotices(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** Open tasks without a live worker. */
-type Unattended = NonNullable<Awaited<ReturnType<typeof readUnattended>>>
-
 /**
- * Finds tasks that have been open this long without a live worker and have not been reported since; null if there are
- * none. The period starts when the last worker ends or when a run is created or reopened, whichever is later.
+ * Finds tasks that have been open this long without a live worker. The period starts when the last worker ends or when
+ * a run is created or reopened, whichever is later; the event is recorded once for each period.
  */
-async function readUnattended(db: Database, forMs: number) {
+async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
   const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
-  if (found === undefined) return null
-  const tasks = await countOpenTasks(db)
-  return tasks === 0 ? null : { since: found.since, tasks }
+  const tasks = found === undefined ? 0 : await countOpenTasks(db)
+  if (found === undefined || tasks === 0) return []
+  const { since } = found
+  return [
+    {
+      kind: 'work_unattended',
+      subject: since.toISOString(),
+      said: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`,
+      fields: { tasks, since },
+    },
+  ]
 }
 
 /** Fields in answers of one run that the API had never sent before. */

@@ -4,9 +4,9 @@ import { createHmac } from 'node:crypto'
 import type { Webhook } from '../../base/config.ts'
 import { codeOf } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
+import { readWait } from '../../core/search/verdict.ts'
 
 const answerWithinMs = 10_000
-const longestAskedMs = 3_600_000
 
 interface Posted {
   readonly ok: boolean
@@ -25,7 +25,8 @@ export async function post(
   const body = bodyOf(notice, webhook.format)
   const answer = await ask(webhook.url, body, headersOf({ id: notice.id, body }, webhook.secret))
   const { ok, status, headers } = answer
-  return { ok, status, said: await beginning(answer), waitMs: waitOf(headers.get('retry-after')) }
+  const waitMs = readWait(headers.get('retry-after'), new Date())
+  return { ok, status, said: await beginning(answer), waitMs }
 }
 
 export function refusalOf({ status }: Posted): string {
@@ -55,30 +56,16 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
 
 const shownBytes = 300
 
-/** Reads only as much as is shown, so that an endless reply is cut off. */
+/** Reads only the beginning, so that an endless reply is cut off. */
 async function beginning({ body }: Response): Promise<string> {
-  if (body === null) return ''
-  const reader = body.getReader()
-  const parts: Uint8Array[] = []
   try {
-    for (let size = 0; size < shownBytes;) {
-      const { done, value } = await reader.read()
-      if (done) break
-      parts.push(value)
-      size += value.length
+    for await (const part of body ?? []) {
+      return Buffer.from(part).subarray(0, shownBytes).toString('utf8').trim()
     }
   } catch {
     // The status code has arrived, and the rest of the reply is not needed.
   }
-  void reader.cancel().catch(() => undefined)
-  return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
-}
-
-/** Wait in milliseconds from `Retry-After`, given in seconds or as a date. */
-function waitOf(text: string | null): number | null {
-  if (text === null) return null
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Number.isNaN(ms) ? null : Math.min(longestAskedMs, Math.max(0, ms))
+  return ''
 }
 
 /** Returns only the code or name of an error, because its message contains the URL. */

@@ -68,23 +68,19 @@ export async function prove(
   const promises = await runChecks(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless, archived } = await countAnswers(db)
-  const unread = answers - bodiless - archived - rebuilt
-  const unadded = deep ? 0 : Math.max(0, (await readFinishedDays(db)).length - sampleDays)
+  const finished = await readFinishedDays(db)
+  const unproved: readonly (readonly [count: number, what: string])[] = [
+    [bodiless, 'answers whose bodies were pruned or forgotten'],
+    [archived, `answers in the archive; ${npmRun('archive --')} --check reads them`],
+    [answers - bodiless - archived - rebuilt, 'answers outside the sample; use --deep'],
+    [deep ? 0 : finished.length - sampleDays, 'finished days outside the sample; use --deep'],
+  ]
   return {
     checks: [...promises, checkOf('Rows of answers', 'each answer matches its body', violations)],
     unproved: [
-      ...(bodiless > 0
-        ? [`the content of ${bodiless} answers whose bodies were pruned or forgotten`]
-        : []),
-      ...(archived > 0
-        ? [
-            `the content of ${archived} answers in the archive; ${npmRun('archive --')} --check reads them`,
-          ]
-        : []),
-      ...(unread > 0 ? [`the content of ${unread} answers outside the sample; use --deep`] : []),
-      ...(unadded > 0
-        ? [`the sums of ${unadded} finished days outside the sample; use --deep`]
-        : []),
+      ...unproved.flatMap(([number, what]) =>
+        number > 0 ? [`the content of ${number} ${what}`] : [],
+      ),
       ...beyondProof,
     ],
   }
@@ -110,10 +106,16 @@ function checkLines(checks: readonly Check[]): readonly string[] {
 
 function creditsLine(account: Conservation): string {
   const { opening, used, unknown, unexplained, added, closing } = account
-  const [first, ours, perhaps, external, more, left] = [
-    ...[opening, used, unknown, unexplained, added, closing],
-  ].map(formatNumber)
-  return `credits of ${account.account}: ${first} at first, ${ours} used, ${perhaps} perhaps used by calls with an unknown outcome, ${external} external spend, ${more} added, ${left} left`
+  const parts = [
+    [opening, 'at first'],
+    [used, 'used'],
+    [unknown, 'perhaps used by calls with an unknown outcome'],
+    [unexplained, 'external spend'],
+    [added, 'added'],
+    [closing, 'left'],
+  ] as const
+  const said = parts.map(([credits, what]) => `${formatNumber(credits)} ${what}`)
+  return `credits of ${account.account}: ${said.join(', ')}`
 }
 
 // Printed every time, so that nobody overestimates a clean result.
@@ -124,19 +126,13 @@ const beyondProof = [
   'answers and calls that were removed with everything that names them',
 ]
 
-/** Result of rebuilding answers from their bodies. */
-interface Rebuilt {
-  readonly answers: number
-  readonly violations: number
-}
-
 const batch = 64
 
 /**
  * Parses stored bodies again and compares the results with the rows: a difference means that the rows were changed by
  * other means.
  */
-async function rebuildAnswers(db: Database, sample: BodySample): Promise<Rebuilt> {
+async function rebuildAnswers(db: Database, sample: number | null) {
   let answers = 0
   let violations = 0
   for await (const proofs of readProofs(db, sample, batch)) {
@@ -209,9 +205,6 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Number of answers to parse again from their bodies; null means all of them. */
-type BodySample = number | null
-
 /** Figures of an answer, in addition to its rows. */
 interface AnswerFigures {
   readonly depth: number | null
@@ -227,8 +220,8 @@ interface StoredPage {
   readonly site: string | null
 }
 
-/** Reads bodies of answers with the figures stored beside them, in batches: all of them, or a random sample. */
-async function* readProofs(db: Database, sample: BodySample, size: number) {
+/** Reads bodies of answers with the figures stored beside them, in batches: a random sample; null: all of them. */
+async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
     const proofs = await db
@@ -312,9 +305,6 @@ export interface Check {
   readonly violations: number
 }
 
-/** Number of finished days to compute again, selected at random; null means all of them. */
-type DaySample = number | null
-
 /** Runs all checks in one snapshot: rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
@@ -324,10 +314,10 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/** Runs the checks of `sql/checks`, in the order of its files. */
+/** Runs the checks of `sql/checks`, in the order of its files; computes some finished days again, or all (null). */
 export async function runChecks(
   db: Database,
-  { zone, days }: { readonly zone: string; readonly days: DaySample },
+  { zone, days }: { readonly zone: string; readonly days: number | null },
 ): Promise<readonly Check[]> {
   const finished = await readFinishedDays(db)
   const parameters = {

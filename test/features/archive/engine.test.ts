@@ -162,6 +162,7 @@ async function through(table: string, told: readonly FiledColumn[], path: string
     spool.add(batch)
   }
   await engine.write(spool, told, path)
+  spool.close()
   const back: Buffer[] = []
   for await (const bytes of engine.rows(path, told)) back.push(Buffer.from(bytes))
   return { copied: Buffer.concat(copied), back: Buffer.concat(back), rows: spool.rows }

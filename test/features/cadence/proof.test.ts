@@ -4,13 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { type FirstTen, stepBetween, usualShare } from '../../../src/features/cadence/night.ts'
 import {
   movesSeen,
-  type Receipt,
   type ReplayedNight,
   replayNights,
   sumUp,
   unseenOf,
 } from '../../../src/features/cadence/replay.ts'
 import { type MadeHistory, makeHistories, type Mix } from '../../support/histories.ts'
+
+/** Savings and losses of an adaptive cadence. */
+type Receipt = ReturnType<typeof sumUp>
 
 const rules = { list: 'proof', longest: 14, share: usualShare }
 

@@ -133,7 +133,7 @@ const forgettings = {
         table: 'list_queries',
         when: 'not exists (select from forgetting_queries)',
       },
-      { change: 'update on', table: 'forgetting_words' },
+      { change: 'delete on', table: 'forgetting_words' },
       { change: 'update on', table: 'lists' },
       {
         change: 'delete on',

@@ -32,8 +32,8 @@ test('pruning removes bodies older than the age and nothing else, once', async (
 
   const found = { bodies: 3, bytes: 16 + 6 + 3, unread: 1 }
   expect(await countBodies(db, 90 * day)).toEqual(found)
-  expect(await pruneBodies(db, 90 * day)).toEqual(found)
-  expect(await pruneBodies(db, 90 * day)).toEqual({ bodies: 0, bytes: 0, unread: 0 })
+  expect(await pruneBodies(db, 90 * day)).toBe(found.bodies)
+  expect(await pruneBodies(db, 90 * day)).toBe(0)
 
   const left = await db.selectFrom('raw_answers').select('call_id').execute()
   expect(left).toEqual([{ call_id: 4 }])
@@ -45,7 +45,7 @@ test('pruning removes more bodies than one of its transactions holds', async () 
     insert into raw_answers (call_id, status, received_at, body)
     select 1000 + n, 200, now() - interval '10 days', 'x' from generate_series(1, 4500) as n
   `.execute(database.db)
-  expect(await pruneBodies(database.db, 5 * day)).toMatchObject({ bodies: 4501 })
+  expect(await pruneBodies(database.db, 5 * day)).toBe(4501)
 })
 
 test('pruning keeps every body that was recent when it began, however long it takes', async () => {
@@ -70,7 +70,7 @@ test('pruning keeps every body that was recent when it began, however long it ta
     db,
   )
   await blocker.commit().execute()
-  expect(await pruning).toMatchObject({ bodies: 2_998 })
+  expect(await pruning).toBe(2_998)
   const left = await sql<{ call_id: number }>`select call_id from raw_answers order by 1`.execute(
     db,
   )

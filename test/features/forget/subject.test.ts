@@ -1,11 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findSubject, blockerSentence } from '../../../src/features/forget/command.ts'
-import {
-  type Blockers,
-  blockersOfList,
-  blockersOfQueries,
-} from '../../../src/features/forget/subject.ts'
+import { type Blockers, readBlockers } from '../../../src/features/forget/subject.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { openScene } from '../../support/scene.ts'
 
@@ -35,31 +31,28 @@ describe('the subject of a forget', () => {
 
 describe('obstacles to forgetting', () => {
   const list = { id: 1, name: 'test' }
-  const said = (way: Blockers) => blockerSentence({ kind: 'list', list }, way)
+  const whole = { kind: 'list', list } as const
+  const said = (way: Blockers) => blockerSentence(whole, way)
 
   test('are open runs, pending answers and schedules, each with what to do about it', async () => {
     const { mill } = await openScene()
     await mill.plan(['zeppelin one'])
     const { rows } = await sql<{ id: string }>`select id from queries`.execute(mill.db)
-    const queries = rows.map(({ id }) => id)
-    for (const way of [
-      await blockersOfList(mill.db, list),
-      await blockersOfQueries(mill.db, queries),
-    ]) {
+    const queries = { kind: 'query', q: 'zeppelin one', ids: rows.map(({ id }) => id) } as const
+    for (const subject of [whole, queries]) {
+      const way = await readBlockers(mill.db, subject)
       expect(way).toEqual({ runs: [1], calls: 0, schedules: [] })
       expect(said(way)).toContain('npm run cancel -- --run 1 --yes')
     }
     await mill.drain()
-    expect(said(await blockersOfList(mill.db, list))).toBeNull()
+    expect(said(await readBlockers(mill.db, whole))).toBeNull()
 
     await sql`
       update calls set outcome = 'unknown', unknown_at = clock_timestamp() - interval '9 minutes'`.execute(
       mill.db,
     )
-    for (const way of [
-      await blockersOfList(mill.db, list),
-      await blockersOfQueries(mill.db, queries),
-    ]) {
+    for (const subject of [whole, queries]) {
+      const way = await readBlockers(mill.db, subject)
       expect(way).toEqual({ runs: [], calls: 1, schedules: [] })
       expect(said(way)).toContain('try again in 10 minutes')
     }
@@ -71,6 +64,6 @@ describe('obstacles to forgetting', () => {
       values ('nightly', 'test', '0 2 * * *', 'UTC', 'all', 'skip', true, now(), now())`.execute(
       mill.db,
     )
-    expect(said(await blockersOfList(mill.db, list))).toContain('got nightly; remove its line')
+    expect(said(await readBlockers(mill.db, whole))).toContain('got nightly; remove its line')
   })
 })

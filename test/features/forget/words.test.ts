@@ -42,7 +42,12 @@ test('an address named by an answer that is stored at the same moment stays, wit
     `insert into organic_results (search_id, ordinal, page_id) values (1, 1, '${page}')`,
   )
   const forgetting = forgetWords(database.db)
-  while ((await pages()) > 0) await new Promise((resolve) => setImmediate(resolve))
+  const waiting = async () => {
+    const { rows } = await sql`
+      select from pg_locks where not granted and relation = 'pages'::regclass`.execute(database.db)
+    return rows.length
+  }
+  await expect.poll(waiting).toBe(1)
   await client.query('commit')
   client.release()
   await forgetting
