@@ -3,7 +3,7 @@
 import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
-import { isThing, type ScoredColumn, scoreColumns } from './column-score.ts'
+import { isThing, scoreColumns } from './column-score.ts'
 import {
   columnNumber,
   type Columns,
@@ -21,31 +21,16 @@ import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
 /** Way of reading a list: its delimiter, and its header if it has one. */
-interface Choice {
-  readonly trial: Trial
-  readonly row: TrialRow | null
-  readonly columns: Columns
-}
+type Choice = Pick<HeaderRow, 'trial' | 'columns'> & { readonly row: TrialRow | null }
 
 /** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
-type Rows = readonly (readonly string[])[]
-
-/** Findings from the first lines of a list. */
-interface Beginning {
-  readonly dialect: Dialect
-  /** Rows below the header. */
-  readonly rows: Rows
-  /** Columns of queries: the chosen one, then the next most likely ones. */
-  readonly candidates: readonly ScoredColumn[]
-}
-
 /**
- * Detects delimiter and header from the first lines of a list, and returns the rows below; rejects ambiguous lists
- * instead of guessing.
+ * Detects delimiter and header from the first lines of a list, and returns the rows below and the columns that may hold
+ * queries: the chosen one, then the next most likely ones. Rejects ambiguous lists instead of guessing.
  */
-export function findDialect(head: Buffer, shown: string, options: ReadOptions): Beginning {
+export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
   )
@@ -54,15 +39,15 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
   const { trial, row, columns: found } = choose(trials, wanted)
   const { delimiter } = trial
   const header = row?.cells ?? []
-  const columns = mapColumns(found, header, wanted)
-  refuseSegments(trial, shown, { header, columns })
-  const plain = delimiter === null && header.length === 0
-  const free = options.header !== false && options.delimiter === undefined
-  if (plain && free && options.column === undefined) refuseUnlikelyPlain(head, shown)
   const headerLine = row?.line ?? null
+  const columns = mapColumns(found, header, wanted)
+  const dialect: Dialect = { delimiter, headerLine, header, columns }
+  refuseSegments(trial, shown, dialect)
+  const free = options.header !== false && options.delimiter === undefined
+  if (delimiter === null && header.length === 0 && free && options.column === undefined)
+    refuseUnlikelyPlain(head, shown)
   const rows = trial.rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
-  const candidates = scoreColumns(rows, columns.width, columns.query)
-  return { dialect: { delimiter, headerLine, header, columns }, rows, candidates }
+  return { dialect, rows, candidates: scoreColumns(rows, columns.width, columns.query) }
 }
 
 /**
@@ -72,7 +57,7 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
 function refuseSegments(
   trial: Trial,
   shown: string,
-  { header, columns: { query, others } }: Pick<Dialect, 'header' | 'columns'>,
+  { header, columns: { query, others } }: Dialect,
 ): void {
   const device = others.find(({ role, asked }) => role === 'device' && asked !== true)?.index
   if (device === undefined) return
@@ -137,13 +122,8 @@ function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Cho
   const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
   const number = columnNumber(column)
-  if (number !== undefined && table !== undefined && another === undefined) {
-    const width = widthOf(table.rows)
-    if (number >= width) {
-      throw new Misuse(
-        `${shown}: expected --column from 1 to ${width}, got ${number + 1}; count the cells of a row`,
-      )
-    }
+  const width = table === undefined ? 0 : widthOf(table.rows)
+  if (number !== undefined && table !== undefined && number < width && another === undefined) {
     refuseNames(table, shown, number)
     return { trial: table, row: null, columns: plainColumns(number, width) }
   }

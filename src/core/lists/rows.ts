@@ -7,6 +7,7 @@ import { stripNumbering } from './foreign.ts'
 import type { Defaults, ReadOptions } from './options.ts'
 import type { ColumnFindings } from './soft-columns.ts'
 import {
+  all,
   bad,
   checkCountry,
   checkDevice,
@@ -91,7 +92,6 @@ export class Rows {
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
-  readonly #hasRhythm: boolean
   /** Attributes that all queries share if no column specifies others. */
   readonly #same: Checked<About> | null
 
@@ -102,7 +102,6 @@ export class Rows {
     const others = columns.others.filter(({ index }) => !ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    this.#hasRhythm = this.#columns.has('every') || this.#columns.has('max_age')
     this.#requests = new Requests(this.#columns, options.defaults)
     this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
@@ -134,25 +133,16 @@ export class Rows {
 
   #about(cells: readonly string[]): Checked<About> {
     const { defaults } = this.#options
-    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
-    if (!priority.ok) return priority
-    const weight = this.#weight(cells)
-    if (!weight.ok) return weight
-    const target = checkTarget(this.#cell(cells, 'target'))
-    if (!target.ok) return target
-    const every = this.#hasRhythm ? checkEvery(this.#cell(cells, 'every')) : none
-    if (!every.ok) return every
-    const age = this.#hasRhythm ? checkMaxAge(this.#cell(cells, 'max_age')) : none
-    if (!age.ok) return age
-    return good({
-      priority: priority.value,
-      weight: weight.value,
-      target: target.value,
-      tags: this.#tags(cells),
-      cpc: this.#number(cells, 'cpc'),
-      difficulty: this.#number(cells, 'difficulty'),
-      everyDays: every.value,
-      maxAgeMs: age.value,
+    const cell = (role: string): string => this.#cell(cells, role)
+    return all({
+      priority: checkPriority(String(defaults.priority ?? cell('priority'))),
+      weight: this.#weight(cells),
+      target: checkTarget(cell('target')),
+      everyDays: checkEvery(cell('every')),
+      maxAgeMs: checkMaxAge(cell('max_age')),
+      tags: good(this.#tags(cells)),
+      cpc: good(this.#number(cells, 'cpc')),
+      difficulty: good(this.#number(cells, 'difficulty')),
     })
   }
 
@@ -166,7 +156,7 @@ export class Rows {
   /** Reads the weight. If a column of a tool contains a number that can't be parsed, the query is still accepted. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
-    if (column === undefined) return none
+    if (column === undefined) return good(null)
     if (column.tool === true) return good(this.#number(cells, 'weight'))
     return checkWeight(cells[column.index] ?? '', this.#decimals.get(column.index) ?? '.')
   }
@@ -183,8 +173,6 @@ export class Rows {
     return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
-
-const none = good(null)
 
 function queryOf(
   q: string,
@@ -259,38 +247,22 @@ class Requests {
   }
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
-    const location = this.#values('location', cells, this.#place)
-    if (!location.ok) return location
-    const hl = this.#values('hl', cells, this.#language)
-    if (!hl.ok) return hl
-    const gl = this.#values('gl', cells, this.#country)
-    if (!gl.ok) return gl
-    const num = this.#values('num', cells, checkNum)
-    if (!num.ok) return num
-    const device = this.#values('device', cells, checkDevice)
-    if (!device.ok) return device
-    if (product([location.value, hl.value, gl.value, num.value, device.value]) > mostOfOne)
+    const asked = all({
+      location: this.#values('location', cells, this.#place),
+      hl: this.#values('hl', cells, this.#language),
+      gl: this.#values('gl', cells, this.#country),
+      num: this.#values('num', cells, checkNum),
+      device: this.#values('device', cells, checkDevice),
+    })
+    if (!asked.ok) return asked
+    if (product(Object.values(asked.value)) > mostOfOne)
       return bad(`multiplies out to more than ${mostOfOne} queries`)
-    return good(
-      location.value.flatMap((place) =>
-        hl.value.flatMap((language) =>
-          gl.value.flatMap((country) =>
-            num.value.flatMap((count) =>
-              device.value.map((kind) => {
-                const rest = {
-                  location: place,
-                  hl: language,
-                  gl: country,
-                  num: count,
-                  device: kind,
-                }
-                return { ...rest, tail: requestTail(rest) }
-              }),
-            ),
-          ),
-        ),
-      ),
+    const rests = requestRoles.reduce<Partial<Query>[]>(
+      (some, role) =>
+        some.flatMap((rest) => asked.value[role].map((value) => ({ ...rest, [role]: value }))),
+      [{}],
     )
+    return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
 
   /** Distinct values of a parameter: those of its flag, or those of the cell. */
