@@ -17,7 +17,7 @@ const headerBytes = 20
 const jsonbVersion = 1
 
 /** An array that is built value by value. */
-export abstract class ArrayColumn {
+abstract class ArrayColumn {
   /** Type of the values. */
   readonly kind: keyof typeof oids
   protected bytes: Buffer

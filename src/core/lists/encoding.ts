@@ -330,7 +330,7 @@ function lineEnds(text: Buffer): number {
 
 // Offsets of line ends and characters in UTF-8 text; a line ends with LF, CR or CRLF.
 
-export const lf = 10
+const lf = 10
 export const cr = 13
 
 /** Offset after the last line end, 0 if there is none; a trailing CR may be the first half of CRLF. */

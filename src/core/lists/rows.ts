@@ -7,7 +7,6 @@ import { stripNumbering } from './foreign.ts'
 import type { Defaults, ReadOptions } from './options.ts'
 import type { ColumnFindings } from './soft-columns.ts'
 import {
-  all,
   bad,
   checkCountry,
   checkDevice,
@@ -133,17 +132,34 @@ export class Rows {
 
   #about(cells: readonly string[]): Checked<About> {
     const { defaults } = this.#options
-    const cell = (role: string): string => this.#cell(cells, role)
-    return all({
-      priority: checkPriority(String(defaults.priority ?? cell('priority'))),
-      weight: this.#weight(cells),
-      target: checkTarget(cell('target')),
-      everyDays: checkEvery(cell('every')),
-      maxAgeMs: checkMaxAge(cell('max_age')),
-      tags: good(this.#tags(cells)),
-      cpc: good(this.#number(cells, 'cpc')),
-      difficulty: good(this.#number(cells, 'difficulty')),
+    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
+    if (!priority.ok) return priority
+    const weight = this.#weight(cells)
+    if (!weight.ok) return weight
+    const target = this.#checked(cells, 'target', checkTarget)
+    if (!target.ok) return target
+    const every = this.#checked(cells, 'every', checkEvery)
+    if (!every.ok) return every
+    const age = this.#checked(cells, 'max_age', checkMaxAge)
+    if (!age.ok) return age
+    return good({
+      priority: priority.value,
+      weight: weight.value,
+      target: target.value,
+      tags: this.#tags(cells),
+      cpc: this.#number(cells, 'cpc'),
+      difficulty: this.#number(cells, 'difficulty'),
+      everyDays: every.value,
+      maxAgeMs: age.value,
     })
+  }
+
+  #checked<T>(
+    cells: readonly string[],
+    role: string,
+    check: (cell: string) => Checked<T | null>,
+  ): Checked<T | null> {
+    return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
   }
 
   #tags(cells: readonly string[]): readonly string[] {
@@ -156,7 +172,7 @@ export class Rows {
   /** Reads the weight. If a column of a tool contains a number that can't be parsed, the query is still accepted. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
-    if (column === undefined) return good(null)
+    if (column === undefined) return none
     if (column.tool === true) return good(this.#number(cells, 'weight'))
     return checkWeight(cells[column.index] ?? '', this.#decimals.get(column.index) ?? '.')
   }
@@ -173,6 +189,8 @@ export class Rows {
     return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
+
+const none = good(null)
 
 function queryOf(
   q: string,
@@ -247,19 +265,22 @@ class Requests {
   }
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
-    const asked = all({
-      location: this.#values('location', cells, this.#place),
-      hl: this.#values('hl', cells, this.#language),
-      gl: this.#values('gl', cells, this.#country),
-      num: this.#values('num', cells, checkNum),
-      device: this.#values('device', cells, checkDevice),
-    })
-    if (!asked.ok) return asked
-    if (product(Object.values(asked.value)) > mostOfOne)
+    const location = this.#values('location', cells, this.#place)
+    if (!location.ok) return location
+    const hl = this.#values('hl', cells, this.#language)
+    if (!hl.ok) return hl
+    const gl = this.#values('gl', cells, this.#country)
+    if (!gl.ok) return gl
+    const num = this.#values('num', cells, checkNum)
+    if (!num.ok) return num
+    const device = this.#values('device', cells, checkDevice)
+    if (!device.ok) return device
+    const asked = { location, hl, gl, num, device }
+    if (product(requestRoles.map((role) => asked[role].value)) > mostOfOne)
       return bad(`multiplies out to more than ${mostOfOne} queries`)
     const rests = requestRoles.reduce<Partial<Query>[]>(
       (some, role) =>
-        some.flatMap((rest) => asked.value[role].map((value) => ({ ...rest, [role]: value }))),
+        some.flatMap((rest) => asked[role].value.map((value) => ({ ...rest, [role]: value }))),
       [{}],
     )
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))

@@ -70,19 +70,6 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Returns the values of all checks, or the reason of the first invalid one. */
-export function all<T extends object>(checks: {
-  readonly [K in keyof T]: Checked<T[K]>
-}): Checked<T> {
-  const values: Partial<T> = {}
-  for (const name in checks) {
-    const checked: Checked<T[typeof name]> = checks[name]
-    if (!checked.ok) return checked
-    values[name] = checked.value
-  }
-  return good(values as T)
-}
-
 /** Checks the text of a query, and returns it as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
