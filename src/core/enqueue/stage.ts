@@ -145,8 +145,8 @@ export class Stage extends Sender {
   constructor(connections: Connections, number: number, labels: readonly string[]) {
     super(async ({ columns }) => {
       await Promise.all([
-        insertRows(connections, { table: 'staged_wanted', number, columns }),
-        insertRows(connections, { table: 'staged_held', number, columns }),
+        insertRows(connections, 'staged_wanted', { number, columns }),
+        insertRows(connections, 'staged_held', { number, columns }),
       ])
     }, labels)
     this.number = number
@@ -308,11 +308,8 @@ export async function makeTables(connections: Connections, number: number): Prom
 /** Adds columns of equal length as rows. */
 async function insertRows(
   connections: Connections,
-  {
-    table,
-    number,
-    columns,
-  }: { table: 'staged_wanted' | 'staged_held'; number: number; columns: Lot['columns'] },
+  table: 'staged_wanted' | 'staged_held',
+  { number, columns }: { number: number; columns: Lot['columns'] },
 ): Promise<void> {
   const names = columnsOf[table]
   // A column of nulls is sent as an empty array, which `unnest` fills with nulls.

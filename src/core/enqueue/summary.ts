@@ -26,12 +26,7 @@ export interface Totals extends Counts {
 /** Adds up the lists and computes the remaining credits. `open` is the cost of tasks that are already open. */
 export function addUp(
   lists: readonly (Planned & { readonly estimate: Estimate })[],
-  {
-    open,
-    funds,
-    floor,
-    budget,
-  }: { open: Estimate; funds: Funds; floor: number; budget: number | null },
+  { open, funds, ...limits }: { open: Estimate; funds: Funds } & Pick<Balance, 'floor' | 'budget'>,
 ): Totals {
   const counts = countNames.map((name) => [name, sumOf(lists, (list) => list[name])])
   const estimate = addEstimates(lists.map((list) => list.estimate))
@@ -40,8 +35,8 @@ export function addUp(
     estimate,
     balance: forecastBalance(estimate, {
       remaining: funds.remaining,
-      floor: Math.max(floor, funds.floor ?? 0),
-      budget,
+      floor: Math.max(limits.floor, funds.floor ?? 0),
+      budget: limits.budget,
       open,
       before: spentBefore(lists, funds),
     }),
@@ -130,17 +125,12 @@ export interface Balance {
  */
 export function forecastBalance(
   { credits, worst }: Estimate,
-  {
-    remaining,
-    floor,
-    budget,
-    open = nothing,
-    before = 0,
-  }: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
+  now: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
     open?: Estimate
     before?: number | null
   },
 ): Balance {
+  const { remaining, floor, budget, open = nothing, before = 0 } = now
   const after = minus(remaining, open.credits, credits)
   const afterWorst = minus(remaining, open.worst, worst)
   return {

@@ -79,10 +79,7 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   const wide = found.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined && second !== undefined && second.fit >= best.fit / 2) {
-    const signs = [best, second].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
-    throw new Misuse(
-      `${placeOf(shown, best.row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
-    )
+    throw severalDelimiters(placeOf(shown, best.row), best.trial, second.trial)
   }
   const header = best ?? found[0]
   if (header === undefined) return withoutHeader(trials, wanted)
@@ -94,13 +91,20 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   )
 }
 
+function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
+  const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
+  return new Misuse(
+    `${place}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+  )
+}
+
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
-  const divided = trials.find(({ delimiter, rows }) => {
-    const below = rows.filter((row) => row.line > line)
-    return divides(delimiter, below, { least: 1, share: 0.8 })
+  const divided = trials.find((trial) => {
+    const rows = trial.rows.filter((row) => row.line > line)
+    return rows.length > 1 && divides({ ...trial, rows }, 0.8)
   })
   if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
@@ -118,8 +122,9 @@ function tryNone(trials: readonly Trial[]): Trial {
 /**
  * Handles a list in which no cell names a query column: accepts it if each line is a query, and rejects it otherwise.
  */
-function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
-  const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
+function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
+  const { shown, column } = wanted
+  const divided = trials.filter((trial) => divides(trial))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
   const number = columnNumber(column)
   const width = table === undefined ? 0 : widthOf(table.rows)
@@ -129,19 +134,15 @@ function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Cho
   }
   if (table !== undefined || (column !== undefined && number !== 0)) {
     const trial = table ?? trials[0] ?? tryNone(trials)
-    throw noQueryColumn(trial, { shown, column, severalFit: another !== undefined })
+    throw noQueryColumn(trial, { ...wanted, severalFit: another !== undefined })
   }
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
 function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
-  const [table, another] = trials.filter((trial) => divides(trial.delimiter, trial.rows))
-  if (another !== undefined) {
-    throw new Misuse(
-      `${shown}: expected one delimiter, got several that fit; say which with --delimiter`,
-    )
-  }
+  const [table, another] = trials.filter((trial) => divides(trial))
+  if (table !== undefined && another !== undefined) throw severalDelimiters(shown, table, another)
   const trial = table ?? tryNone(trials)
   const isCut = table !== undefined || delimiter !== undefined
   const width = isCut ? Math.max(1, widthOf(trial.rows)) : 1
@@ -162,11 +163,7 @@ const likelyShare = 0.75
 /** Describes what was found instead of a query column, and which columns the user might mean. */
 function noQueryColumn(
   trial: Trial,
-  {
-    shown,
-    column,
-    severalFit,
-  }: Pick<Wanted, 'shown' | 'column'> & { readonly severalFit: boolean },
+  { shown, column, severalFit }: Wanted & { readonly severalFit: boolean },
 ): Misuse {
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
@@ -475,13 +472,9 @@ function isProse(rows: readonly (readonly string[])[]): boolean {
 }
 
 /** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
-export function divides(
-  delimiter: string | null,
-  rows: readonly TrialRow[],
-  { least = 0, share = 0.5 }: { readonly least?: number; readonly share?: number } = {},
-): boolean {
+export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
-  if (delimiter === null || rows.length <= least || width < 2) return false
+  if (delimiter === null || width < 2) return false
   const same = rows.map(({ cells }) => cells).filter(({ length }) => length === width)
   return same.length >= rows.length * share && !isProse(same)
 }

@@ -83,18 +83,12 @@ export function refuseOtherShape(
   )
 }
 
-/** Other names for the roles in `--map`. */
-const synonyms: Partial<Record<(typeof otherRoles)[number], string>> = {
-  location: 'place',
-  hl: 'language',
-  gl: 'country',
-  weight: 'volume',
-}
-
 const roleWords = new Map<string, Mapping['role']>([
-  ...otherRoles.flatMap((role) =>
-    [role, synonyms[role] ?? role].map((name) => [name, role] as const),
-  ),
+  ...otherRoles.map((role) => [role, role] as const),
+  ['place', 'location'],
+  ['language', 'hl'],
+  ['country', 'gl'],
+  ['volume', 'weight'],
   ['none', null],
 ])
 

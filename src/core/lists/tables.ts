@@ -183,7 +183,7 @@ async function beginningOf(
   }
   const text = Buffer.from(decoded)
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
-  const trial = trials.find(({ delimiter, rows }) => divides(delimiter, rows)) ?? trials.at(-1)
+  const trial = trials.find((one) => divides(one)) ?? trials.at(-1)
   if (trial === undefined) return null
   const { header, below, candidates } = tableOf(trial)
   if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
