@@ -8,7 +8,7 @@ const oids = {
   bigint: 20,
   integer: 23,
   text: 25,
-  double: 701,
+  float8: 701,
   uuid: 2950,
   jsonb: 3802,
 } as const
@@ -17,8 +17,9 @@ const headerBytes = 20
 const jsonbVersion = 1
 
 /** An array that is built value by value. */
-export abstract class ArrayColumn {
-  readonly #oid: number
+abstract class ArrayColumn {
+  /** Type of the values. */
+  readonly kind: keyof typeof oids
   protected bytes: Buffer
   /** Offset of the next value, right after the length field of the value. */
   protected start = headerBytes + 4
@@ -27,7 +28,7 @@ export abstract class ArrayColumn {
 
   /** Creates a column with an initial buffer of `room` bytes. */
   constructor(kind: keyof typeof oids, room = 8192) {
-    this.#oid = oids[kind]
+    this.kind = kind
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
@@ -75,13 +76,11 @@ export abstract class ArrayColumn {
   /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
     // An array has one dimension that starts at 1. An empty array has no dimension.
-    const header = this.#count === 0 ? [0, 0, this.#oid] : this.#header()
+    const oid = oids[this.kind]
+    const values = [1, this.#nulls > 0 ? 1 : 0, oid, this.#count, 1]
+    const header = this.#count === 0 ? [0, 0, oid] : values
     header.forEach((value, index) => setInt32(this.bytes, index * 4, value))
     return this.bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)
-  }
-
-  #header(): number[] {
-    return [1, this.#nulls > 0 ? 1 : 0, this.#oid, this.#count, 1]
   }
 }
 
@@ -164,7 +163,7 @@ export class BigintColumn extends ArrayColumn {
 
 export class DoubleColumn extends ArrayColumn {
   constructor() {
-    super('double')
+    super('float8')
   }
 
   add(value: number | null): void {

@@ -3,12 +3,11 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
-import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { type Exit, exits } from '../../base/errors.ts'
 import { openMill } from '../mill.ts'
 import { enqueue, expectWithin, type EnqueuePrompts } from './enqueue.ts'
 import { askPerson, type EnqueueFlags, openIntake } from './flags.ts'
 import type { EnqueueReport } from './result.ts'
-import { type EnqueueProgress, paceNote } from './staging.ts'
 
 /**
  * Enqueues the given lists: shows progress, asks for confirmation if a person is present, and prints the next command.
@@ -16,11 +15,11 @@ import { type EnqueueProgress, paceNote } from './staging.ts'
 export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const { options: flags, args, env, closers } = call
   const config = readConfig(env)
-  const intake = await openIntake({ args, flags, env, config })
+  const intake = await openIntake({ args, flags, env, config, stream: process.stdin })
   const mill = await openMill({ config, closers, say, name: 'enqueue' })
-  const progress = new Progress(process.stderr)
+  const progress = new Progress()
   const prompts = promptsOf(call, progress)
-  const report = await enqueue({ mill, intake, flags, prompts, stream: process.stdin })
+  const report = await enqueue({ mill, intake, flags, prompts })
   progress.clear()
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
@@ -43,7 +42,7 @@ function promptsOf({ options, args }: Call<EnqueueFlags>, progress: Progress): E
   return {
     say: above(say),
     show: above(options.json === true ? say : print),
-    progress: (reached) => progress.note(() => progressLine(reached)),
+    progress: progress.note,
     ask: person ? askPerson : null,
   }
 }
@@ -55,46 +54,27 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else print(`next        ${report.open ? `${npmRun('work --')} --drain` : npmRun('status')}`)
 }
 
-export function progressLine(reached: EnqueueProgress): string {
-  switch (reached.kind) {
-    case 'reading':
-      return `reading ${reached.list}: ${reached.lines} lines${paceNote(reached.lines, reached.pace)}`
-    case 'planning':
-      return `planning ${reached.list}: ${reached.lines} lines`
-    case 'queueing':
-      return `queueing run ${reached.run}: ${reached.slices} slices`
-    default:
-      throw unhandled('progress', reached)
-  }
-}
-
 const everyMs = 10_000
 const liveEveryMs = 100
 
-/** Shows progress: one updating line on a terminal, otherwise one line every 10 s. */
+/** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 class Progress {
-  readonly #stream: NodeJS.WriteStream
-  #shownAt = Date.now()
-  #live = false
+  readonly #isTerminal = process.stderr.isTTY
+  // On a terminal, show the first line at once; elsewhere, print nothing for short operations.
+  #shownAt = this.#isTerminal ? 0 : Date.now()
+  #isLive = false
 
-  constructor(stream: NodeJS.WriteStream) {
-    this.#stream = stream
-    // On a terminal, show the first line at once; elsewhere, print nothing for short operations.
-    if (stream.isTTY) this.#shownAt = 0
-  }
-
-  note(text: () => string): void {
+  readonly note = (text: string): void => {
     const now = Date.now()
-    if (now - this.#shownAt < (this.#stream.isTTY ? liveEveryMs : everyMs)) return
+    if (now - this.#shownAt < (this.#isTerminal ? liveEveryMs : everyMs)) return
     this.#shownAt = now
-    if (this.#stream.isTTY) this.#stream.write(`\r\u001b[2K${text()}`)
-    else this.#stream.write(`${text()}\n`)
-    this.#live = this.#stream.isTTY
+    this.#isLive = this.#isTerminal
+    process.stderr.write(this.#isLive ? `\r\u001b[2K${text}` : `${text}\n`)
   }
 
   /** Clears the live line before other output. */
   clear(): void {
-    if (this.#live) this.#stream.write('\r\u001b[2K')
-    this.#live = false
+    if (this.#isLive) process.stderr.write('\r\u001b[2K')
+    this.#isLive = false
   }
 }

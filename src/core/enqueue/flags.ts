@@ -2,6 +2,7 @@
 
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { wholeFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
 import { callerFolder, type Config, type Environment } from '../../base/config.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -29,8 +30,7 @@ export interface EnqueueFlags extends Typed, TypedReading {
 
 /** Lists that are ready for planning: all checks that need no database have passed. */
 export interface Intake {
-  readonly files: readonly ListFile[]
-  readonly orders: readonly Omit<ListOrder, 'from'>[]
+  readonly orders: readonly ListOrder[]
   readonly notices: readonly string[]
   readonly parameters: readonly string[]
   readonly maxAge: string
@@ -44,44 +44,45 @@ interface IntakeOptions {
   readonly flags: EnqueueFlags
   readonly env: Environment
   readonly config: Config
+  /** Read for the file `-`. */
+  readonly stream: AsyncIterable<unknown>
 }
 
+const mostCredits = 999_999_999_999
+
 /** Checks flags and the start of all files, so that errors are reported before anything is started. */
-export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
+export async function openIntake(options: IntakeOptions): Promise<Intake> {
+  const { args, flags, env, config, stream } = options
   const reading = readReading(flags)
   const maxAgeMs = maxAgeOf(flags.maxAge, config)
-  const budget = creditsOf('budget', flags.budget)
-  const maxCredits = creditsOf('max-credits', flags.maxCredits)
+  const budget = wholeFlag('budget', flags.budget, mostCredits) ?? null
+  const maxCredits = wholeFlag('max-credits', flags.maxCredits, mostCredits) ?? null
   const folder = callerFolder(env)
-  const found = await findFiles({
-    args,
-    folder,
-    config: join(workplace, 'inputs', 'config'),
-    as: flags.as === undefined ? undefined : typedName(flags.as),
-  })
-  const lists = (await Promise.all(found.files.map((file) => listsOf(file, reading)))).flat()
-  const files = lists.map(({ file }) => file)
-  refuseTwins(files, flags.as)
-  for (const { file, reading: own } of lists) {
-    if (file.path !== null) await checkHead(file.path, file.shown, own)
-  }
-  const runDate = localDate(config.zone, new Date())
-  return {
-    files,
-    orders: lists.map(({ file: { name }, reading: own, notices }) => ({
+  const as = flags.as === undefined ? undefined : typedName(flags.as)
+  const settings = join(workplace, 'inputs', 'config')
+  const { files, skipped } = await findFiles({ args, folder, config: settings, as })
+  const lists = (await Promise.all(files.map((file) => listsOf(file, reading)))).flat()
+  refuseTwins(lists, flags.as)
+  const orders = lists.map(({ name, path, shown, reading: own, notices }): ListOrder => {
+    return {
       list: name,
+      from: path === null ? { kind: 'stream', stream } : { kind: 'file', path, shown },
       reading: own,
       notices,
       kind: 'manual',
-      runDate,
+      runDate: localDate(config.zone, new Date()),
       budget: budget ?? undefined,
       maxAgeMs,
       into: null,
       join: flags.join === true,
       ...(flags.drop === true ? { ifRemoved: 'drop' as const } : {}),
       ...(flags.keep === true ? { ifRemoved: 'keep' as const } : {}),
-    })),
-    notices: found.skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
+    }
+  })
+  for (const order of orders) await checkHead(order)
+  return {
+    orders,
+    notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
@@ -92,15 +93,14 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
 /** Returns the list in a file, or one list per table with `--sheet all`. */
 async function listsOf(file: ListFile, reading: ReadOptions) {
   const { path, shown, name } = file
-  if (!meansEvery(reading.sheet)) return [{ file, reading, notices: [] }]
-  const { sheets, notices } =
-    path === null
-      ? { sheets: [undefined], notices: [] }
-      : await everyTableOf({ path, shown }, { ...reading, sheet: undefined })
+  if (!meansEvery(reading.sheet)) return [{ ...file, reading, notices: [] }]
+  const every = { ...reading, sheet: undefined }
+  if (path === null) return [{ ...file, reading: every, notices: [] }]
+  const { sheets, notices } = await everyTableOf({ path, shown }, every)
   return sheets.map((sheet, at) => ({
+    ...file,
     // A table may itself be named "all"; it is then read like any other table.
-    file:
-      sheet === undefined || meansEvery(sheet) ? file : { ...file, name: tableName(name, sheet) },
+    name: sheet === undefined || meansEvery(sheet) ? name : tableName(name, sheet),
     reading: { ...reading, sheet },
     notices: at === 0 ? notices : [],
   }))
@@ -119,15 +119,6 @@ function maxAgeOf(typed: string | undefined, config: Config): number {
   )
 }
 
-function creditsOf(flag: string, typed: string | undefined): number | null {
-  if (typed === undefined) return null
-  const budget = Number(typed)
-  if (/^\d{1,12}$/.test(typed)) return budget
-  throw new Misuse(
-    `expected --${flag} to be a whole number of credits, got ${JSON.stringify(typed)}`,
-  )
-}
-
 /** Checks the list name given with --as. */
 export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
@@ -137,8 +128,9 @@ export function typedName(as: string): string {
   return name
 }
 
-async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
-  const source = await openSource({ kind: 'file', path, shown }, reading)
+async function checkHead({ from, reading }: ListOrder): Promise<void> {
+  if (from.kind !== 'file') return
+  const source = await openSource(from, reading)
   try {
     await openList(source, reading)
   } finally {
@@ -147,19 +139,13 @@ async function checkHead(path: string, shown: string, reading: ReadOptions): Pro
 }
 
 function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
-  const named = [
-    ['location', defaults.location],
-    ['hl', defaults.hl],
-    ['gl', defaults.gl],
-    [
-      'num',
-      defaults.num.length === 0 ? [`${defaultNum} unless the list says otherwise`] : defaults.num,
-    ],
-    ['device', defaults.device],
-    ['priority', defaults.priority === null ? [] : [defaults.priority]],
-    ['tags', defaults.tags],
-    ['match types', matchTypes === 'strip' ? ['stripped'] : []],
-  ] as const
+  const { num, priority } = defaults
+  const named = Object.entries({
+    ...defaults,
+    num: num.length === 0 ? [`${defaultNum} unless the list says otherwise`] : num,
+    priority: priority === null ? [] : [priority],
+    'match types': matchTypes === 'strip' ? ['stripped'] : [],
+  })
   return named.flatMap(([name, values]) =>
     values.length === 0 ? [] : [`${name} ${values.join(' | ')}`],
   )

@@ -100,29 +100,19 @@ export async function refuseShrunken(
   { kind, source, list: name }: Pick<PlanOrder, 'kind' | 'source' | 'list'>,
 ): Promise<void> {
   if (kind !== 'nightly' || source === null) return
-  const { held, before } = await trx
-    .withTables<StageTables>()
-    .selectFrom('list_queries')
-    .where('list_id', '=', list)
-    .where((eb) =>
-      eb(
-        'last_seen',
-        '=',
-        eb
-          .selectFrom('list_queries')
-          .select(({ fn }) => fn.max('last_seen').as('newest'))
-          .where('list_id', '=', list),
-      ),
+  const members = trx.selectFrom('list_queries').where('list_id', '=', list)
+  const { before } = await members
+    .where(
+      'last_seen',
+      '=',
+      members.select(({ fn }) => fn.max('last_seen').as('newest')),
     )
-    .select((eb) => [
-      eb.fn.countAll<number>().as('before'),
-      eb
-        .selectFrom('merged')
-        .select(eb.fn.countAll<number>().as('n'))
-        .$asScalar()
-        .$notNull()
-        .as('held'),
-    ])
+    .select(({ fn }) => fn.countAll<number>().as('before'))
+    .executeTakeFirstOrThrow()
+  const { held } = await trx
+    .withTables<StageTables>()
+    .selectFrom('merged')
+    .select(({ fn }) => fn.countAll<number>().as('held'))
     .executeTakeFirstOrThrow()
   if (before < fewQueries || held * 2 >= before) return
   throw new Misuse(

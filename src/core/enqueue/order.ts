@@ -12,7 +12,6 @@ import {
   type Transaction,
 } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import type { StageTables } from './stage.ts'
@@ -114,8 +113,6 @@ export interface Planned {
   }[]
 }
 
-type ShareOrder = Pick<PlanOrder, 'shares'>
-
 /** Sort columns and directions for the order in which tasks are bought. */
 export type BuyingOrder = readonly (readonly [
   column: 'overdue' | 'weight' | 'answered' | 'ord',
@@ -127,7 +124,7 @@ export type BuyingOrder = readonly (readonly [
  * bought in the order of their turns, each tag that still has queries has received its share, give or take one call,
  * whenever credits run out. Unused credits go to the others in proportion to their shares.
  */
-export function turnOf({ shares }: ShareOrder, usual: BuyingOrder) {
+export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
   const rest = fractions.reduce((left, share) => left - share, 1)
@@ -150,7 +147,7 @@ export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
 /** Counts the queries to buy for each tag with a share. */
 export async function countShares(
   trx: Transaction<DB>,
-  { shares }: ShareOrder,
+  { shares }: Pick<PlanOrder, 'shares'>,
 ): Promise<Planned['shares']> {
   if (shares.length === 0) return []
   const rows = await trx
@@ -167,48 +164,15 @@ export async function countShares(
 }
 
 /**
- * Gives new slices of a run their turns among those of other lists: the cumulative expected cost up to the end of each
- * slice, divided by its list's share. If slices are delivered in the order of their turns, each list that still has
- * queries has received its share, except for slices in progress, whenever credits run out. Unused credits go to the
- * others in proportion to their shares.
- */
-export async function takeTurns(
-  trx: Transaction<DB>,
-  run: number,
-  { part, first }: { part: number; first: number },
-): Promise<void> {
-  await trx.executeQuery(statement('take_turns', { run, part, first }))
-}
-
-/** The part of an order that decides which queries are skipped and which are bought first. */
-export type NotAskedOrder = Pick<
-  PlanOrder,
-  | 'kind'
-  | 'runDate'
-  | 'budget'
-  | 'maxAgeMs'
-  | 'origin'
-  | 'api'
-  | 'adaptive'
-  | 'wished'
-  | 'part'
-  | 'shares'
-  | 'prices'
->
-
-/** True if credits may run out before the whole plan is bought, so that the least valuable queries must come last. */
-function maybeCut({ kind, budget }: Pick<NotAskedOrder, 'kind' | 'budget'>): boolean {
-  return kind === 'nightly' || typeof budget === 'number'
-}
-
-/**
  * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that may be skipped,
  * and those needed to sort the queries. Only nightly runs skip queries.
  */
-export function mergingOf(order: NotAskedOrder) {
-  const { kind, runDate, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } = order
+export function mergingOf(order: PlanOrder) {
+  const { kind, runDate, budget, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } =
+    order
   const nightly = kind === 'nightly'
-  const dated = maybeCut(order)
+  // Credits may run out before the whole plan is bought, so that the least valuable queries must come last.
+  const dated = nightly || typeof budget === 'number'
   const judged = dated && (wished || adaptive)
   return {
     nightly,
@@ -234,7 +198,7 @@ export function mergingOf(order: NotAskedOrder) {
  */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
-  { wished, kind, maxAgeMs }: Pick<NotAskedOrder, 'wished' | 'kind' | 'maxAgeMs'>,
+  { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
   // In a manual run, the nightly maximum age is unknown for lines that do not set one.
@@ -242,13 +206,7 @@ export async function countUnusedIntervals(
   const { idle } = await trx
     .withTables<StageTables>()
     .selectFrom('merged')
-    .where((eb) =>
-      eb(
-        eb(eb.cast<number>('every_days', 'bigint'), '*', dayMs),
-        '<=',
-        eb.fn.coalesce('max_age_ms', eb.val(usual)),
-      ),
-    )
+    .where(sql<boolean>`every_days::bigint * ${dayMs} <= coalesce(max_age_ms, ${usual})`)
     .select(({ fn }) => fn.countAll<number>().as('idle'))
     .executeTakeFirstOrThrow()
   return idle
@@ -260,22 +218,15 @@ export async function storeList(
   { list, source, reading }: Pick<PlanOrder, 'list' | 'source' | 'reading'>,
 ): Promise<number> {
   const agreed = reading === null || reading === undefined ? null : JSON.stringify(reading)
-  await trx
-    .insertInto('lists')
-    .values({ name: list, source: source ?? '', reading: agreed })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
   const change = {
     ...(source === null ? {} : { source }),
     ...(reading === undefined ? {} : { reading: agreed }),
   }
-  if (Object.keys(change).length > 0) {
-    await trx.updateTable('lists').set(change).where('name', '=', list).execute()
-  }
   const { id } = await trx
-    .selectFrom('lists')
-    .select('id')
-    .where('name', '=', list)
+    .insertInto('lists')
+    .values({ name: list, source: source ?? '', reading: agreed })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ name: list, ...change }))
+    .returning('id')
     .executeTakeFirstOrThrow()
   return id
 }

@@ -8,7 +8,6 @@ import {
   type Kysely,
   type OnConflictBuilder,
   type OrderByItemBuilder,
-  type RawBuilder,
   sql,
   type Transaction,
 } from '../../base/database/kysely.ts'
@@ -17,6 +16,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows, statement } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
+import type { Rejection } from '../lists/rows.ts'
 import {
   dropRemoved,
   findRemoved,
@@ -34,35 +34,24 @@ import {
   type Planned,
   type PlanOrder,
   refuseOtherSource,
-  type NotAskedOrder,
   storeList,
-  takeTurns,
   turnOf,
 } from './order.ts'
 import { type Connections, stageName, type StageTables } from './stage.ts'
+import type { Staged } from './staging.ts'
 
 /** Placeholder id of a list or run that does not exist yet. */
 const none = 0
 
-interface Planning {
-  readonly stage: number
-  readonly order: PlanOrder
-  /** If false, this is a preview: everything is planned and then rolled back. */
-  readonly keep: boolean
-  /**
-   * Called within the transaction of the run. An error that it throws rolls everything back and is passed on
-   * unchanged.
-   */
-  readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
-}
-
 /**
  * Performs all steps from the staged lines to the slices. The list and its run are written concurrently in two
- * transactions. The list is committed first, so a crash between the commits leaves a list without a run.
+ * transactions. The list is committed first, so a crash between the commits leaves a list without a run. Unless `keep`,
+ * this is a preview: everything is planned and then rolled back.
  */
 export async function planStaged(
   { held, wanted }: Connections,
-  { stage, order, keep, record }: Planning,
+  { stage: { number: stage }, order, record }: Omit<Staged, 'read'>,
+  keep: boolean,
 ): Promise<Planned> {
   const begun: ControlledTransaction<DB>[] = []
   const begin = async (connection: Kysely<DB>) => {
@@ -227,10 +216,8 @@ interface Group {
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
-  { keep, joined, order }: { keep: boolean; joined: boolean; order: NotAskedOrder },
-): Promise<
-  Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
-> {
+  { keep, joined, order }: { keep: boolean; joined: boolean; order: PlanOrder },
+) {
   const parameters = { run, slice_size: sliceSize }
   const groups = await readRows<Group>(trx, 'group_tasks', parameters)
   const wanted = groups.filter(({ already }) => keep && !already)
@@ -260,7 +247,7 @@ const taskColumns = [
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { group, joined, order }: { group: Group; joined: boolean; order: NotAskedOrder },
+  { group, joined, order }: { group: Group; joined: boolean; order: PlanOrder },
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
   const done = reused || rests
@@ -271,14 +258,15 @@ async function addGroup(
   await (joined ? insert.onConflict(askAfterAll) : insert).execute()
   const last = first + slices - 1
   await trx.executeQuery(statement('add_slices', { run, first, last, priority, done }))
-  if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
+  if (order.part === null || done) return
+  await trx.executeQuery(statement('take_turns', { run, part: order.part, first }))
 }
 
 /** Selects the tasks of a group in the order in which they are bought. */
 function tasksOf(
   trx: Transaction<DB>,
   run: number,
-  { group, done, order }: { group: Group; done: boolean; order: NotAskedOrder },
+  { group, done, order }: { group: Group; done: boolean; order: PlanOrder },
 ) {
   const { reused, rests, priority, first_slice: first } = group
   const shared = order.shares.length > 0 && !done
@@ -378,7 +366,8 @@ async function storeHeld(
   await sql`set local work_mem = '64MB'`.execute(trx)
   await sql`analyze ${sql.id(stageName('staged_held', stage))} (id)`.execute(trx)
   await storeQueries(trx, stage)
-  await storeMembers(trx, { list, described: plain ? countMembers(stage) : describeMembers(stage) })
+  const held = stageName('staged_held', stage)
+  await trx.executeQuery(statement('store_members', { list, plain }, { held }))
 }
 
 /**
@@ -416,107 +405,6 @@ function addQueries(trx: Transaction<DB>, stage: number) {
   return staged.insertInto('queries').columns(columns).expression(missing)
 }
 
-/** The list is locked, so its members need no conflict check. */
-async function storeMembers(
-  trx: Transaction<DB>,
-  { list, described }: { list: number; described: RawBuilder<unknown> },
-): Promise<void> {
-  const held = await trx
-    .selectFrom('list_queries')
-    .select('query_id')
-    .where('list_id', '=', list)
-    .limit(1)
-    .executeTakeFirst()
-  if (held === undefined) return addMembers(trx, list, sql`(${described})`)
-  await sql`create temporary table members on commit drop as ${described}`.execute(trx)
-  await sql`
-    update list_queries
-    set priority = members.priority,
-      weight = members.weight,
-      cpc = members.cpc,
-      difficulty = members.difficulty,
-      every_days = members.every_days,
-      max_age_ms = members.max_age_ms,
-      target_url = members.target,
-      tags = members.tags,
-      given = members.given,
-      last_seen = now()
-    from pg_temp.members
-    where list_queries.list_id = ${list}
-      and list_queries.query_id = members.id`.execute(trx)
-  await addMembers(trx, list, sql`pg_temp.members`)
-}
-
-async function addMembers(
-  trx: Transaction<DB>,
-  list: number,
-  members: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
-    insert into list_queries
-      (list_id, query_id, priority, weight, cpc, difficulty, every_days, max_age_ms, target_url, tags, given)
-    select
-      ${list}::bigint, id, priority, weight, cpc, difficulty, every_days, max_age_ms, target, tags, given
-    from ${members} as members
-    where not exists (
-      select
-      from list_queries
-      where list_queries.list_id = ${list}
-        and list_queries.query_id = members.id
-    )
-    order by id`.execute(trx)
-}
-
-/**
- * Describes the members of a list that sets at most priorities and weights, so that there are no tags or targets to
- * merge.
- */
-function countMembers(stage: number) {
-  return sql`
-    select
-      id, min(priority) as priority, max(weight) as weight,
-      max(cpc) as cpc, max(difficulty) as difficulty,
-      min(every_days) as every_days, min(max_age_ms) as max_age_ms,
-      null::text as target, '{}'::text[] as tags, null::text as given
-    from ${sql.id(stageName('staged_held', stage))}
-    group by id`
-}
-
-/** One row per distinct query: the first line that contained it, its most urgent priority and highest weight. */
-function describeMembers(stage: number) {
-  const held = sql.id(stageName('staged_held', stage))
-  return sql`
-    with merged as (
-      select
-        id, min(ord) as ord, min(priority) as priority, max(weight) as weight,
-        max(cpc) as cpc, max(difficulty) as difficulty,
-        min(every_days) as every_days, min(max_age_ms) as max_age_ms
-      from ${held}
-      group by id
-    ),
-    labels as (
-      select id, array_agg(distinct tag order by tag) as tags
-      from ${held}
-      cross join lateral unnest(string_to_array(tags, E'\\x1d')) as tag
-      where tags is not null
-      group by id
-    ),
-    targets as (
-      select distinct on (id) id, target
-      from ${held}
-      where target is not null
-      order by id, ord
-    )
-    select
-      merged.id, merged.priority, merged.weight, merged.cpc, merged.difficulty,
-      merged.every_days, merged.max_age_ms, targets.target,
-      coalesce(labels.tags, '{}') as tags, held.given
-    from merged
-    join ${held} as held using (ord)
-    left join labels on labels.id = merged.id
-    left join targets on targets.id = merged.id`
-}
-
 /**
  * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
  * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
@@ -525,16 +413,11 @@ function describeMembers(stage: number) {
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  {
-    run,
-    joined,
-    list,
-    order,
-  }: { run: number; joined: boolean; list: number; order: NotAskedOrder },
+  { order, ...place }: { run: number; joined: boolean; list: number; order: PlanOrder },
 ): Promise<void> {
   const wanted = stageName('staged_wanted', stage)
   await sql`analyze ${sql.id(wanted)} (id)`.execute(trx)
-  const parameters = { run, joined, list, ...mergingOf(order) }
+  const parameters = { ...place, ...mergingOf(order) }
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
@@ -572,10 +455,7 @@ async function countRejections(trx: Transaction<DB>, stage: number): Promise<Pla
 }
 
 /** Pages through the rejected lines of a run in file order. */
-export async function* rejectedLines(
-  db: Database,
-  run: number,
-): AsyncGenerator<readonly { line: number; reason: string; content: string }[]> {
+export async function* rejectedLines(db: Database, run: number): AsyncGenerator<Rejection[]> {
   const size = 2000
   for (let offset = 0; ; offset += size) {
     const rows = await db

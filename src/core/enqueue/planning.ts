@@ -8,18 +8,12 @@ import type { SliceQueue } from '../queue/slice-jobs.ts'
 import type { Planned } from './order.ts'
 import { planStaged } from './plan.ts'
 import { readOpenTasks } from './prospect.ts'
-import { type Connections, onConnections } from './stage.ts'
-import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
+import { onConnections } from './stage.ts'
+import { type Desk, type ListOrder, type ReadList, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-export interface ListPlan extends Planned {
+export interface ListPlan extends Planned, ReadList {
   readonly list: string
-  /** Null for a list that is planned from the database. */
-  readonly heading: Heading | null
-  readonly headersAgain: readonly number[]
-  /** Remarks to read before buying. */
-  readonly notices: readonly string[]
-  readonly sample: Sample
   readonly estimate: Estimate
   /** Credits that the removed queries would have cost. */
   readonly removedCost: Estimate
@@ -79,19 +73,20 @@ async function onStaged<T>(
   orders: readonly ListOrder[],
   use: (planAll: PlanAll, funds: Funds) => Promise<T>,
 ): Promise<T> {
-  const funds = await readFunds(desk.db, {
-    name: desk.supplier.account,
-    kind: desk.supplier.origin,
-  })
+  const { account: name, origin: kind } = desk.supplier
+  const funds = await readFunds(desk.db, { name, kind })
   return onConnections(desk.db, async (connections) => {
     const staged: Staged[] = []
     for (const [index, order] of orders.entries()) {
-      staged.push(await stageList(connections, index, { desk, order }))
+      staged.push(await stageList(connections, index, { desk, order, funds }))
     }
     const planAll = async (keep: boolean): Promise<readonly ListPlan[]> => {
       const lists: ListPlan[] = []
-      for (const list of staged)
-        lists.push(await planStage(connections, list, { desk, funds, keep }))
+      for (const list of staged) {
+        desk.progress?.(`planning ${list.order.list}: ${list.order.usable} lines`)
+        const planned = await planStaged(connections, list, keep)
+        lists.push(describePlan(planned, list, funds))
+      }
       return lists
     }
     const result = await use(planAll, funds)
@@ -100,30 +95,15 @@ async function onStaged<T>(
   })
 }
 
-async function planStage(
-  connections: Connections,
-  { stage, order, record, heading, headersAgain, lines, sample, notices: found }: Staged,
-  { desk, funds, keep }: { desk: Desk; funds: Funds; keep: boolean },
-): Promise<ListPlan> {
-  desk.progress?.({ kind: 'planning', list: order.list, lines })
-  const prices = funds.costs.map(({ class: name, average, dearest }) => {
-    return { class: name, credits: average ?? dearest }
-  })
-  const planned = await planStaged(connections, {
-    stage: stage.number,
-    order: { ...order, prices },
-    keep,
-    record,
-  })
+function describePlan(planned: Planned, { order, read }: Staged, { costs }: Funds): ListPlan {
+  const more = [...mergeNotice(planned, read.heading), ...intervalNotice(planned)]
   return {
     ...planned,
+    ...read,
     list: order.list,
-    heading,
-    headersAgain,
-    notices: [...found, ...mergeNotice(planned, heading), ...intervalNotice(planned)],
-    sample,
-    estimate: estimateCost(planned.toBuy, funds.costs, costClass),
-    removedCost: estimateCost(planned.removed.byPrice, funds.costs, costClass),
+    notices: [...read.notices, ...more],
+    estimate: estimateCost(planned.toBuy, costs, costClass),
+    removedCost: estimateCost(planned.removed.byPrice, costs, costClass),
   }
 }
 
@@ -154,6 +134,6 @@ export function queueRun(
   queue: Pick<SliceQueue, 'add'>,
   run: number,
 ): Promise<number> {
-  const told = (slices: number) => desk.progress?.({ kind: 'queueing', run, slices })
+  const told = (slices: number) => desk.progress?.(`queueing run ${run}: ${slices} slices`)
   return refill(queue, { db: desk.db, run, onPage: told })
 }

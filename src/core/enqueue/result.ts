@@ -1,10 +1,14 @@
-// Describes a plan as text and as JSON.
+// Describes plans as text and as JSON.
 
+import { npmRun } from '../../base/cli/commands.ts'
+import { count, formatNumber, typed } from '../../base/cli/text.ts'
+import type { Query } from '../../base/query.ts'
 import type { Heading } from '../lists/read.ts'
-import type { Mill } from '../mill.ts'
+import type { Supplier } from '../mill.ts'
 import type { Intake } from './flags.ts'
+import { removedPhrase } from './list-diff.ts'
 import type { ListPlan, Plans } from './planning.ts'
-import type { ListSummary, PlanSummary, Totals } from './summary.ts'
+import { countNames, type Totals } from './summary.ts'
 
 /** JSON output of an enqueue. */
 export interface EnqueueReport extends Totals {
@@ -18,34 +22,10 @@ export interface EnqueueReport extends Totals {
   readonly runs: readonly object[]
 }
 
-export function summarise(
-  { supplier }: Pick<Mill, 'supplier'>,
-  intake: Intake,
-  { lists, totals, committed }: Plans,
-): PlanSummary {
-  return {
-    estimate: totals.estimate,
-    balance: totals.balance,
-    lists: lists.map((list) => summaryOf(list, committed)),
-    origin: supplier.origin,
-    api: supplier.api,
-    parameters: intake.parameters,
-    maxAge: intake.maxAge,
-  }
-}
-
-function summaryOf(list: ListPlan, committed: boolean): ListSummary {
-  const { heading, headersAgain } = list
-  const again =
-    headersAgain.length === 0 ? '' : `, repeated headers on line ${headersAgain.join(', ')}`
-  return {
-    ...list,
-    run: committed || list.joined ? list.run : null,
-    reading: heading === null ? 'as last read' : `${readingPhrase(heading)}${again}`,
-    column: heading === null ? null : columnPhrase(heading),
-    ignored: heading === null ? [] : readingReport(heading).ignored,
-  }
-}
+const inReport = [
+  ...(['list', 'joined', ...countNames, 'dropped'] as const),
+  ...(['estimate', 'reasons', 'notices', 'sample'] as const),
+]
 
 /** Builds the plan's JSON; `files` are the files of each list's rejected lines. */
 export function reportOf(
@@ -55,51 +35,161 @@ export function reportOf(
 ): EnqueueReport {
   const [first] = plans.lists
   if (first === undefined) throw new Error('expected a list, got none')
-  const runOf = (list: ListPlan): number | null =>
-    plans.committed || list.joined ? list.run : null
   return {
-    run: runOf(first),
+    run: runOf(plans, first),
     list: first.list,
     ...plans.totals,
     dry_run: !plans.committed,
     open: plans.lists.some(({ done }) => !done),
     parameters,
-    runs: plans.lists.map((list, index) => ({
-      run: runOf(list),
-      list: list.list,
-      joined: list.joined,
-      rows: list.rows,
-      accepted: list.accepted,
-      duplicates: list.duplicates,
-      rejected: list.rejected,
-      tasks: list.tasks,
-      queued: list.queued,
-      reused: list.reused,
-      unreadable: list.unreadable,
-      already: list.already,
-      removed: list.removed.queries,
-      removed_credits: list.removedCost.credits,
-      dropped: list.dropped,
-      estimate: list.estimate,
-      reasons: list.reasons,
-      reading: list.heading === null ? null : readingReport(list.heading),
-      notices: list.notices,
-      sample: list.sample,
+    runs: plans.lists.map((plan, index) => ({
+      run: runOf(plans, plan),
+      ...Object.fromEntries(inReport.map((name) => [name, plan[name]])),
+      removed: plan.removed.queries,
+      removed_credits: plan.removedCost.credits,
+      reading: plan.heading === null ? null : readingReport(plan.heading),
       rejected_file: files[index] ?? null,
     })),
   }
+}
+
+/** The run of a plan; null if it was rolled back with the preview. */
+function runOf({ committed }: Plans, { joined, run }: ListPlan): number | null {
+  return committed || joined ? run : null
+}
+
+const shownLists = 8
+const shownReasons = 5
+const shownNames = 8
+
+/** Formats the plan to fit one screen. */
+export function planLines(
+  plans: Plans,
+  { origin, api }: Pick<Supplier, 'origin' | 'api'>,
+  { parameters, maxAge }: Pick<Intake, 'parameters' | 'maxAge'>,
+): readonly string[] {
+  const more = plans.lists.length - shownLists
+  const reuse = maxAge === '0' ? 'no answer is reused' : `answers younger than ${maxAge} are reused`
+  return [
+    ...plans.lists.slice(0, shownLists).flatMap((plan) => listLines(plan, runOf(plans, plan))),
+    ...(more > 0 ? [`and ${count(more, 'more list')}`] : []),
+    `parameters  ${parameters.join(', ')}; ${reuse}`,
+    `api         ${api}${originNotes[origin]}`,
+    `cost        ${costLine(plans)}`,
+    ...(origin === 'test' ? [] : balanceLines(plans.totals)),
+    // Names come from files and must not contain terminal control sequences.
+  ].map((line) => line.replace(/\p{Cc}/gu, ''))
+}
+
+const originNotes: Readonly<Record<Supplier['origin'], string>> = {
+  live: '',
+  test: ' (a test key: answers are mock data, nothing is charged)',
+  sandbox: ' (SANDBOX: no real credits are spent)',
+}
+
+function listLines(plan: ListPlan, run: number | null): string[] {
+  const { list, heading, headersAgain, tasks, unreadable, reasons } = plan
+  const [rows, accepted, merged] = [plan.rows, plan.accepted, plan.duplicates]
+  const { ignored } = heading === null ? { ignored: [] } : readingReport(heading)
+  const more = reasons.length - shownReasons
+  return [
+    `list        ${list}${run === null ? '' : `, run ${run}`}: ${readingPhrase(heading, headersAgain)}`,
+    ...columnLines(heading),
+    `  read      ${count(rows, 'line')}: ${formatNumber(accepted)} accepted, ${formatNumber(merged)} merged as duplicates, ${formatNumber(plan.rejected)} rejected`,
+    `  queries   ${formatNumber(tasks)}: ${formatNumber(plan.queued)} to send, ${formatNumber(plan.reused)} reused from recent answers, ${formatNumber(plan.already)} already in the run`,
+    ...(unreadable === 0
+      ? []
+      : [
+          `  note      ${formatNumber(unreadable)} of these answers cannot be read: ${npmRun('reparse')} reads them again at no cost, ${npmRun('retry --')} --list ${typed(list)} --buy-again --yes buys them again`,
+        ]),
+    ...removedLines(plan),
+    ...sampleLines(plan),
+    ...plan.notices.map((notice) => `  note      ${notice}`),
+    ...(ignored.length === 0 ? [] : [`  ignored   columns ${namesOf(ignored)}`]),
+    ...reasons
+      .slice(0, shownReasons)
+      .map(({ reason, lines }) => `  rejected  ${count(lines, 'line')}: ${reason}`),
+    ...(more > 0 ? [`  rejected  for ${count(more, 'more reason')}`] : []),
+  ]
+}
+
+function removedLines({ removed, removedCost: { credits }, dropped }: ListPlan): string[] {
+  if (removed.queries === 0) return []
+  const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
+  const fate =
+    dropped > 0 ? 'they will be cancelled' : 'use --drop to cancel them, or --keep to buy them'
+  return [`  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`]
+}
+
+/** Formats the first queries and the last one as they will be sent; counts alone would hide a wrong column. */
+function sampleLines({ sample: { first, last }, tasks }: ListPlan): string[] {
+  const shown = first.map(
+    (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
+  )
+  return last === null || tasks <= first.length
+    ? shown
+    : [...shown, `  last      ${queryLine(last)}`]
+}
+
+function queryLine({ q, ...given }: Query): string {
+  const named = Object.entries(given).filter(([, value]) => value !== null)
+  const text = q.length > 80 ? `${q.slice(0, 80)}…` : q
+  return `${text}  (${named.map((each) => each.join(' ')).join(', ')})`
+}
+
+function namesOf(ignored: readonly string[]): string {
+  const shown = ignored.slice(0, shownNames).map((name) => JSON.stringify(name.trim().slice(0, 40)))
+  const more = ignored.length - shownNames
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function costLine({ totals: { estimate, already } }: Plans): string {
+  const { credits, worst, basis } = estimate
+  if (basis === 'unknown') return 'unknown: no answer of this price class has been paid for yet'
+  if (basis === 'seen')
+    return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (by the prices paid so far)`
+  // Queries that a run still has to buy are not counted again: they were counted when that run was planned.
+  return already > 0 ? 'nothing more: no query is added' : 'nothing: no query is to be sent'
+}
+
+function balanceLines({ balance, estimate }: Totals): string[] {
+  const { remaining, open, after, after_worst: worst, floor, budget, within_budget } = balance
+  const number = (value: number | null): string =>
+    value === null ? 'unknown' : formatNumber(value)
+  const ofOpen =
+    open === 0
+      ? ''
+      : `, ${open === null ? 'an unknown part' : `about ${formatNumber(open)}`} of it for open runs`
+  const now =
+    remaining === null
+      ? 'unknown until the first answer'
+      : `${formatNumber(remaining)} now${ofOpen}, ${number(after)} after (at least ${number(worst)})`
+  const lines = [`balance     ${now}; credit floor: ${formatNumber(floor)}`]
+  if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
+    lines.push(
+      '            not enough above the credit floor: work stops there and continues after a top-up',
+    )
+  }
+  if (budget !== null) {
+    const short =
+      within_budget === null
+        ? 'whether it is enough is unknown'
+        : 'not enough in the worst case: the rest ends as unaffordable'
+    lines.push(
+      `budget      ${count(budget, 'credit')}: ${within_budget === true ? 'enough' : short}`,
+    )
+  }
+  return lines
 }
 
 /** Describes in JSON how a list was read. */
 function readingReport(heading: Heading) {
   const { encoding, dialect, verdict, runnerUp } = heading
   const { delimiter, headerLine, header, columns } = dialect
-  const used = columns.others.filter(({ index }) => !verdict.ignored.has(index))
-  const name = (index: number): string | null => header[index]?.trim() ?? null
-  const query = { index: columns.query, role: 'query' }
   const described = (index: number) => ({
     column: index + 1,
-    name: name(index),
+    // Null if the file has no header.
+    name: header[index]?.trim() ?? null,
     samples: samplesOf(heading, index),
   })
   return {
@@ -110,17 +200,20 @@ function readingReport(heading: Heading) {
     delimiter,
     // JSON lines have field names in place of a header.
     header_line: headerLine === 0 ? null : headerLine,
-    // Names are null if the file has no header.
-    columns: [query, ...used]
+    columns: [{ index: columns.query, role: 'query' }, ...usedColumns(heading)]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
     // The next most likely query column; null if there is none.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
-      ...[...verdict.ignored.keys()].map((index) => name(index) ?? String(index + 1)),
+      ...[...verdict.ignored.keys()].map((index) => header[index]?.trim() ?? String(index + 1)),
     ],
   }
+}
+
+function usedColumns({ dialect, verdict }: Heading) {
+  return dialect.columns.others.filter(({ index }) => !verdict.ignored.has(index))
 }
 
 function samplesOf({ rows }: Heading, index: number): string[] {
@@ -128,53 +221,55 @@ function samplesOf({ rows }: Heading, index: number): string[] {
 }
 
 /** Describes the query column and the next most likely one with their contents, so that a wrong choice is obvious. */
-function columnPhrase(heading: Heading): string | null {
-  const { header, columns } = heading.dialect
-  if (columns.width === 1) return null
+function columnLines(heading: Heading | null): string[] {
+  if (heading === null || heading.dialect.columns.width === 1) return []
+  const { dialect, runnerUp } = heading
   const described = (index: number): string => {
-    const name = header[index]?.trim() ?? ''
+    const name = dialect.header[index]?.trim() ?? ''
     const samples = samplesOf(heading, index).map((text) => JSON.stringify(text))
     return `${index + 1}${name === '' ? '' : ` ${JSON.stringify(name)}`}: ${samples.join(', ')}`
   }
-  const { runnerUp } = heading
   const other = runnerUp === null ? '' : `; not ${described(runnerUp)}`
-  return `${described(columns.query)}${other}`
+  return [`  column    ${described(dialect.columns.query)}${other}`]
 }
 
-const delimiterWords = new Map<string | null, string>([
-  [',', 'commas'],
-  [';', 'semicolons'],
-  ['\t', 'tabs'],
-  ['|', 'bars'],
-])
+const delimiterWords: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'bars',
+}
 
 /** Describes in a phrase how a list was read. */
-function readingPhrase(heading: Heading): string {
-  const { encoding, dialect, verdict } = heading
-  const { delimiter, headerLine, header, columns } = dialect
+function readingPhrase(heading: Heading | null, headersAgain: readonly number[]): string {
+  if (heading === null) return 'as last read'
+  const { delimiter, headerLine, header, columns } = heading.dialect
   const isJson = headerLine === 0
-  const divided = isJson
-    ? 'JSON lines'
-    : delimiter === null
+  const plain =
+    delimiter === null
       ? 'one query per line'
-      : `separated by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
+      : `separated by ${delimiterWords[delimiter] ?? JSON.stringify(delimiter)}`
   const query = header[columns.query]?.trim()
-  const column = columns.width > 1 ? `, queries from column ${columns.query + 1}` : ''
   const from =
     headerLine === null || query === undefined
-      ? `no header${column}`
+      ? `no header${columns.width > 1 ? `, queries from column ${columns.query + 1}` : ''}`
       : `queries from ${JSON.stringify(query)}${isJson ? '' : ` (header on line ${headerLine})`}`
-  const named = columns.others
-    .filter(({ index }) => !verdict.ignored.has(index))
-    .map(({ role, index }) => withName(role === 'target' ? 'target url' : role, header[index]))
-  const also = named.length === 0 ? '' : `, with ${named.join(', ')}`
-  const sheet = heading.sheet === null ? '' : `table ${JSON.stringify(heading.sheet)}, `
-  return `${sheet}${encoding.label}, ${divided}, ${from}${also}`
+  const also = usedColumns(heading).map(({ role, index }) =>
+    withName(role === 'target' ? 'target url' : role, header[index]),
+  )
+  return [
+    ...(heading.sheet === null ? [] : [`table ${JSON.stringify(heading.sheet)}`]),
+    heading.encoding.label,
+    isJson ? 'JSON lines' : plain,
+    from,
+    ...(also.length === 0 ? [] : [`with ${also.join(', ')}`]),
+    ...(headersAgain.length === 0 ? [] : [`repeated headers on line ${headersAgain.join(', ')}`]),
+  ].join(', ')
 }
 
 /** Formats a meaning, followed by the name of its column if that differs. */
-function withName(meaning: string, name: string | undefined): string {
-  const trimmed = name?.trim() ?? ''
+function withName(meaning: string, name = ''): string {
+  const trimmed = name.trim()
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning
   return `${meaning} from ${JSON.stringify(trimmed)}`
 }

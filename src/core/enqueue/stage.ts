@@ -1,14 +1,8 @@
 // Stages a list in temporary tables before it is stored.
 
-import {
-  type ArrayColumn,
-  DoubleColumn,
-  IntegerColumn,
-  TextColumn,
-  UuidColumn,
-} from '../../base/database/arrays.ts'
+import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn } from '../../base/database/arrays.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type CreateTableBuilder, type Kysely, sql } from '../../base/database/kysely.ts'
+import { type Kysely, sql } from '../../base/database/kysely.ts'
 import type { DB, Generated } from '../../base/database/schema.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -22,80 +16,6 @@ export async function onConnections<T>(
   return db
     .connection()
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
-}
-
-/** A list being staged. It exists only in temporary tables of two connections, which no other connection can see. */
-export class Stage {
-  readonly number: number
-  readonly #connections: Connections
-  readonly #labels: readonly string[]
-  readonly #sender: Sender
-
-  /** `labels` are the tags with a share of the credits. */
-  constructor(connections: Connections, number: number, labels: readonly string[]) {
-    this.number = number
-    this.#connections = connections
-    this.#labels = labels
-    const { held, wanted } = connections
-    const wantedName = stageName('staged_wanted', number)
-    const heldName = stageName('staged_held', number)
-    this.#sender = new Sender(async ({ columns }) => {
-      await Promise.all([
-        insertRows(wanted, wantedName, columnsOf(columns, [...inBoth, ...inWanted])),
-        insertRows(held, heldName, columnsOf(columns, [...inBoth, ...inHeld])),
-      ])
-    }, labels)
-  }
-
-  async add(queries: readonly ListedQuery[]): Promise<void> {
-    await this.#sender.add(queries)
-  }
-
-  /** Adds rejected lines, which contain no query. */
-  async reject(lines: readonly Rejection[]): Promise<void> {
-    const table = sql.id(stageName('staged_rejected', this.number))
-    for (let start = 0; start < lines.length; start += mostRows) {
-      const some = JSON.stringify(lines.slice(start, start + mostRows))
-      await sql`
-        insert into ${table} (line, reason, content)
-        select line, reason, content
-        from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
-      `.execute(this.#connections.wanted)
-    }
-  }
-
-  /** Must be awaited before the list is planned. */
-  async end(): Promise<void> {
-    await this.#sender.end()
-  }
-
-  /** Adds the members of a list from the database, instead of reading a file; their queries are already stored. */
-  async addMembers(list: number): Promise<number> {
-    const { numAffectedRows } = await this.#connections.wanted.executeQuery(
-      statement(
-        'stage_members',
-        { list, labels: this.#labels },
-        { wanted: stageName('staged_wanted', this.number) },
-      ),
-    )
-    return Number(numAffectedRows ?? 0)
-  }
-
-  /** Creates the empty tables. */
-  async start(): Promise<void> {
-    await this.#sender.end()
-    await this.drop()
-    await makeTables(this.#connections, this.number)
-  }
-
-  async drop(): Promise<void> {
-    const { held, wanted } = this.#connections
-    const drop = async (connection: Kysely<DB>, table: StagedTable): Promise<void> =>
-      connection.schema.dropTable(stageName(table, this.number)).ifExists().execute()
-    await drop(wanted, 'staged_wanted')
-    await drop(wanted, 'staged_rejected')
-    await drop(held, 'staged_held')
-  }
 }
 
 // Statements of this many rows are efficient; batches with many long texts are sent sooner.
@@ -167,17 +87,13 @@ class Lot {
     given: new TextColumn(),
     share: new IntegerColumn(),
   }
+  rows = 0
   readonly #labels: readonly string[]
-  readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
-  #rows = 0
+  readonly #all = Object.values(this.columns)
 
   /** Tags with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
-  }
-
-  get rows(): number {
-    return this.#rows
   }
 
   get bytes(): number {
@@ -187,7 +103,7 @@ class Lot {
   add(staged: ListedQuery): void {
     const { line, id, key, query, priority, weight, target, tags, given } = staged
     const { columns } = this
-    this.#rows += 1
+    this.rows += 1
     columns.line.add(line)
     columns.id.add(id)
     columns.key.add(key)
@@ -211,8 +127,70 @@ class Lot {
 
   /** Clears the columns for the next batch. Call this only after the parameters built from them were sent. */
   clear(): void {
-    this.#rows = 0
+    this.rows = 0
     for (const column of this.#all) column.clear()
+  }
+}
+
+/**
+ * A list being staged. It exists only in temporary tables of two connections, which no other connection can see. Its
+ * end must be awaited before it is planned.
+ */
+export class Stage extends Sender {
+  readonly number: number
+  readonly #connections: Connections
+  readonly #labels: readonly string[]
+
+  /** `labels` are the tags with a share of the credits. */
+  constructor(connections: Connections, number: number, labels: readonly string[]) {
+    super(async ({ columns }) => {
+      await Promise.all([
+        insertRows(connections, 'staged_wanted', { number, columns }),
+        insertRows(connections, 'staged_held', { number, columns }),
+      ])
+    }, labels)
+    this.number = number
+    this.#connections = connections
+    this.#labels = labels
+  }
+
+  /** Adds rejected lines, which contain no query. */
+  async reject(lines: readonly Rejection[]): Promise<void> {
+    const table = sql.id(stageName('staged_rejected', this.number))
+    for (let start = 0; start < lines.length; start += mostRows) {
+      const some = JSON.stringify(lines.slice(start, start + mostRows))
+      await sql`
+        insert into ${table} (line, reason, content)
+        select line, reason, content
+        from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+      `.execute(this.#connections.wanted)
+    }
+  }
+
+  /** Adds the members of a list from the database, instead of reading a file; their queries are already stored. */
+  async addMembers(list: number): Promise<number> {
+    const { numAffectedRows } = await this.#connections.wanted.executeQuery(
+      statement(
+        'stage_members',
+        { list, labels: this.#labels },
+        { wanted: stageName('staged_wanted', this.number) },
+      ),
+    )
+    return Number(numAffectedRows ?? 0)
+  }
+
+  /** Creates the empty tables. */
+  async start(): Promise<void> {
+    await this.end()
+    await this.drop()
+    await makeTables(this.#connections, this.number)
+  }
+
+  async drop(): Promise<void> {
+    for (const table of stagedTables) {
+      const { schema } = connectionOf(this.#connections, table)
+      await schema.dropTable(stageName(table, this.number)).ifExists().execute()
+    }
   }
 }
 
@@ -270,77 +248,77 @@ export type StageTables = {
   }
 }
 
-type StagedTable = 'staged_wanted' | 'staged_rejected' | 'staged_held'
+const stagedTables = ['staged_wanted', 'staged_rejected', 'staged_held'] as const
+type StagedTable = (typeof stagedTables)[number]
 
 export function stageName<T extends StagedTable>(table: T, number: number): T {
   return `${table}_${number}` as T
 }
 
+function connectionOf({ held, wanted }: Connections, table: StagedTable): Kysely<DB> {
+  return table === 'staged_held' ? held : wanted
+}
+
+/** Types of the columns of the staged tables. */
+const types = {
+  line: 'integer not null',
+  num: 'integer not null',
+  priority: 'smallint not null',
+  weight: 'double precision',
+  max_age_ms: 'bigint',
+  every_days: 'integer',
+  id: 'uuid not null',
+  device: 'text',
+  share: 'integer',
+  cpc: 'double precision',
+  difficulty: 'double precision',
+  key: 'text not null',
+  q: 'text not null',
+  location: 'text',
+  hl: 'text',
+  gl: 'text',
+  target: 'text',
+  tags: 'text',
+  given: 'text',
+  reason: 'text not null',
+  content: 'text not null',
+} as const
+
 /** Columns that both query tables have, fixed-size ones first. */
 const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
-const inWanted = ['line', 'share'] as const
-const texts = ['location', 'hl', 'gl', 'target', 'tags', 'given'] as const
-const inHeld = ['cpc', 'difficulty', 'key', 'q', ...texts] as const
+const texts = ['key', 'q', 'location', 'hl', 'gl', 'target', 'tags', 'given'] as const
+const columnsOf = {
+  staged_wanted: [...inBoth, 'line', 'share'],
+  staged_rejected: ['line', 'reason', 'content'],
+  staged_held: [...inBoth, 'cpc', 'difficulty', ...texts],
+} as const
 
-export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
-  await createStaged(wanted, stageName('staged_wanted', number))
-    .addColumn('line', 'integer', (column) => column.notNull())
-    .addColumn('share', 'integer')
-    .execute()
-  await wanted.schema
-    .createTable(stageName('staged_rejected', number))
-    .temporary()
-    .addColumn('line', 'integer', (column) => column.notNull())
-    .addColumn('reason', 'text', (column) => column.notNull())
-    .addColumn('content', 'text', (column) => column.notNull())
-    .execute()
-  const queries = createStaged(held, stageName('staged_held', number))
-    .addColumn('cpc', 'double precision')
-    .addColumn('difficulty', 'double precision')
-    .addColumn('key', 'text', (column) => column.notNull())
-    .addColumn('q', 'text', (column) => column.notNull())
-  await texts.reduce((table, name) => table.addColumn(name, 'text'), queries).execute()
-}
-
-/** Creates the columns that both query tables have. */
-function createStaged(connection: Kysely<DB>, name: string): CreateTableBuilder<string> {
-  return connection.schema
-    .createTable(name)
-    .temporary()
-    .addColumn('ord', 'integer', (column) => column.generatedAlwaysAsIdentity())
-    .addColumn('num', 'integer', (column) => column.notNull())
-    .addColumn('priority', 'smallint', (column) => column.notNull())
-    .addColumn('weight', 'double precision')
-    .addColumn('max_age_ms', 'bigint')
-    .addColumn('every_days', 'integer')
-    .addColumn('id', 'uuid', (column) => column.notNull())
-    .addColumn('device', 'text')
-}
-
-function columnsOf(columns: Lot['columns'], names: readonly (keyof Lot['columns'])[]) {
-  return names.map((name) => ({ name, column: columns[name] }))
+export async function makeTables(connections: Connections, number: number): Promise<void> {
+  for (const table of stagedTables) {
+    const create = connectionOf(connections, table)
+      .schema.createTable(stageName(table, number))
+      .temporary()
+      .addColumn('ord', 'integer', (column) => column.generatedAlwaysAsIdentity())
+    await columnsOf[table]
+      .reduce((all, name) => all.addColumn(name, sql.raw(types[name])), create)
+      .execute()
+  }
 }
 
 /** Adds columns of equal length as rows. */
 async function insertRows(
-  connection: Kysely<DB>,
-  table: string,
-  columns: ReturnType<typeof columnsOf>,
+  connections: Connections,
+  table: 'staged_wanted' | 'staged_held',
+  { number, columns }: { number: number; columns: Lot['columns'] },
 ): Promise<void> {
-  const names = columns.map(({ name }) => sql.id(name))
+  const names = columnsOf[table]
   // A column of nulls is sent as an empty array, which `unnest` fills with nulls.
-  const arrays = columns.map(
-    ({ column }) =>
-      sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,
-  )
+  const arrays = names.map((name) => {
+    const { blank, kind } = columns[name]
+    return sql`${blank ? '{}' : columns[name].toParameter()}::${sql.raw(kind)}[]`
+  })
   await sql`
-    insert into ${sql.id(table)} (${sql.join(names)})
+    insert into ${sql.id(stageName(table, number))} (${sql.join(names.map((name) => sql.id(name)))})
     select *
-    from unnest(${sql.join(arrays)})`.execute(connection)
-}
-
-function typeOf(column: ArrayColumn): string {
-  if (column instanceof IntegerColumn) return 'integer'
-  if (column instanceof UuidColumn) return 'uuid'
-  return column instanceof DoubleColumn ? 'double precision' : 'text'
+    from unnest(${sql.join(arrays)})`.execute(connectionOf(connections, table))
 }

@@ -4,27 +4,23 @@ import type { Database, Transaction } from '../../base/database/database.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import { openSource } from '../lists/open.ts'
+import type { Funds } from '../ledger/prices.ts'
+import { type ListBytes, openSource } from '../lists/open.ts'
 import { agreedOf, type ReadOptions } from '../lists/options.ts'
 import { type ColumnFindings, type Heading, type ListPiece, openList } from '../lists/read.ts'
 import type { ListedQuery } from '../lists/rows.ts'
-import { type Source, streamName } from '../lists/source.ts'
+import { streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
 import { type Connections, Stage } from './stage.ts'
-
-type ListSource =
-  | { readonly kind: 'file'; readonly path: string; readonly shown: string }
-  | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
-  /** Members of the list in the database, from the last time it was read. */
-  | { readonly kind: 'members'; readonly list: number }
 
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
 /** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask the user. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
-  readonly from: ListSource
+  /** The file of the list, or the members of the list in the database, from the last time it was read. */
+  readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
   /** Remarks about how the file was read, in addition to those that result from reading it. */
   readonly notices?: readonly string[]
@@ -37,135 +33,73 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
 export interface Desk {
   readonly db: Database
   readonly supplier: Supplier
-  /** Called periodically with the progress. */
-  readonly progress?: (step: EnqueueProgress) => void
+  /** Called periodically with the current step. */
+  readonly progress?: (step: string) => void
 }
-
-export type EnqueueProgress =
-  | {
-      readonly kind: 'reading'
-      readonly list: string
-      readonly lines: number
-      readonly pace: Pace
-    }
-  | { readonly kind: 'planning'; readonly list: string; readonly lines: number }
-  | { readonly kind: 'queueing'; readonly run: number; readonly slices: number }
 
 /** A list staged in temporary tables, ready to be planned. */
 export interface Staged {
   readonly stage: Stage
-  readonly order: Omit<PlanOrder, 'prices'>
+  readonly order: PlanOrder
   readonly record: ListOrder['record']
-  readonly heading: Heading | null
-  readonly headersAgain: readonly number[]
-  readonly notices: readonly string[]
-  readonly sample: Sample
-  readonly lines: number
+  readonly read: ReadList
 }
 
-/** A few queries as they will be sent, to make a wrong column obvious. */
-export interface Sample {
-  readonly first: readonly Query[]
-  readonly last: Query | null
+/** How a list was read. */
+export interface ReadList {
+  /** Null for a list that is planned from the database. */
+  readonly heading: Heading | null
+  readonly headersAgain: readonly number[]
+  /** Remarks to read before buying. */
+  readonly notices: readonly string[]
+  /** A few queries as they will be sent, to make a wrong column obvious. */
+  readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
 }
 
 /** Reads a list into temporary tables of these connections, which no other connection can see. */
 export async function stageList(
   connections: Connections,
   number: number,
-  { desk, order }: { desk: Desk; order: ListOrder },
+  { desk, order, funds }: { desk: Desk; order: ListOrder; funds: Funds },
 ): Promise<Staged> {
-  const labels = (order.shares ?? []).map(({ tag }) => tag)
+  const { from, record, shares = [] } = order
+  const labels = shares.map(({ tag }) => tag)
   const stage = new Stage(connections, number, labels)
   await stage.start()
-  const { from } = order
-  if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
+  const { list, kind, runDate, budget, maxAgeMs, into, adaptive = false, part = null } = order
+  const { origin, api } = desk.supplier
+  const { join = kind === 'nightly', ifRemoved = usuallyRemoved(order) } = order
+  const prices = funds.costs.map(({ class: name, average, dearest }) => {
+    return { class: name, credits: average ?? dearest }
+  })
+  const wanted = { list, kind, runDate, budget, maxAgeMs, into, adaptive, part, shares }
+  const usual = { ...wanted, origin, api, join, ifRemoved, prices }
+  if (from.kind === 'members') {
+    const members = await stageMembers(stage, from.list, list)
+    return { stage, order: { ...usual, ...members }, record, read: notRead }
+  }
   const source = from.kind === 'file' ? from.path : streamName
-  await refuseOtherSource(desk.db, { ...orderOf(desk, order), source })
-  let read = await readInto(stage, { desk, order })
-  if (read.again !== null) {
-    if (from.kind === 'stream') throw otherFurtherDown()
-    await stage.start()
-    read = await readInto(stage, { desk, order, known: read.again })
+  await refuseOtherSource(desk.db, { list, join, source })
+  const { tally, read, dialect } = await stageFile(stage, from, { desk, order })
+  const reading = kind === 'manual' ? agreedOf(order.reading, dialect) : undefined
+  const { usable, plain, wished, request = null } = tally
+  const found = {
+    source,
+    reading,
+    usable,
+    single: tally.queries === usable,
+    plain,
+    wished,
+    request,
   }
-  const { tally, list } = read
-  if (tally.usable === 0) throw noUsableLine(from.kind === 'file' ? from.shown : source, tally)
-  return {
-    stage,
-    order: {
-      ...orderOf(desk, order),
-      source,
-      reading: order.kind === 'manual' ? agreedOf(order.reading, list.heading.dialect) : undefined,
-      usable: tally.usable,
-      single: tally.queries === tally.usable,
-      plain: tally.plain,
-      wished: tally.wished,
-      request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
-    },
-    record: order.record,
-    heading: list.heading,
-    headersAgain: list.headersAgain,
-    notices: [...(order.notices ?? []), ...list.notices],
-    sample: { first: tally.first, last: tally.last },
-    lines: tally.lines,
-  }
+  return { stage, order: { ...usual, ...found }, record, read }
 }
 
-async function readInto(
-  stage: Stage,
-  { desk, order, known }: { desk: Desk; order: ListOrder; known?: ColumnFindings },
-) {
-  const { from, reading } = order
-  if (from.kind === 'members') throw new Error('expected a file or a stream, got a list')
-  const source = await openSource(from, reading)
-  try {
-    const list = await openList(source, reading, known)
-    const pace = paceOf(source)
-    const tally = await stagePieces(stage, list.pieces, (lines) =>
-      desk.progress?.({ kind: 'reading', list: order.list, lines, pace: pace() }),
-    )
-    return { list, tally, again: list.again() }
-  } finally {
-    await source.close()
-  }
-}
-
-function otherFurtherDown(): Misuse {
-  return new Misuse(
-    'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it as a file, which can be read twice',
-  )
-}
-
-async function stageMembers(
-  stage: Stage,
-  list: number,
-  { desk, order }: { desk: Desk; order: ListOrder },
-): Promise<Staged> {
-  const usable = await stage.addMembers(list)
-  if (usable === 0) {
-    throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
-  }
-  const rest = { source: null, reading: undefined, usable, single: true, plain: true, wished: true }
-  return {
-    stage,
-    order: { ...orderOf(desk, order), ...rest, request: null },
-    record: order.record,
-    heading: null,
-    headersAgain: [],
-    notices: [],
-    sample: { first: [], last: null },
-    lines: usable,
-  }
-}
-
-function orderOf({ supplier }: Desk, order: ListOrder) {
-  const { list, kind, runDate, budget, maxAgeMs, into } = order
-  const { origin, api } = supplier
-  const join = order.join ?? kind === 'nightly'
-  const { adaptive = false, part = null, shares = [] } = order
-  const ifRemoved = order.ifRemoved ?? usuallyRemoved(order)
-  const rest = { origin, api, join, adaptive, part, shares, ifRemoved, reading: undefined }
-  return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
+const notRead: ReadList = {
+  heading: null,
+  headersAgain: [],
+  notices: [],
+  sample: { first: [], last: null },
 }
 
 /** If the list was not read completely, it is unknown which queries were removed. */
@@ -174,25 +108,64 @@ function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved']
   return kind === 'nightly' ? 'drop' : 'ask'
 }
 
-/** Writes a list to its stage while reading it, and counts it. */
-async function stagePieces(
+async function stageMembers(stage: Stage, list: number, name: string) {
+  const usable = await stage.addMembers(list)
+  if (usable === 0)
+    throw new Misuse(`expected queries in the list ${name}, got none; enqueue its file`)
+  const plain = { single: true, plain: true, wished: true, request: null }
+  return { source: null, reading: undefined, usable, ...plain }
+}
+
+/** Reads a file, and once more if its rows contradict its beginning. */
+async function stageFile(
   stage: Stage,
-  pieces: AsyncIterable<ListPiece>,
-  progress: (lines: number) => void,
-): Promise<ListTally> {
-  const tally = emptyTally()
-  let writing: Promise<void> = Promise.resolve()
-  for await (const piece of pieces) {
-    await stage.add(piece.queries)
-    await writing
-    // Postgres processes this chunk while the next one is read.
-    writing = awaitedLater(stage.reject(piece.rejected))
-    countPiece(tally, piece)
-    progress(piece.line)
+  from: ListBytes,
+  { desk, order }: { desk: Desk; order: ListOrder },
+) {
+  let read = await readInto(stage, from, { desk, order })
+  if (read.again !== null) {
+    if (from.kind === 'stream') {
+      throw new Misuse(
+        'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it as a file, which can be read twice',
+      )
+    }
+    await stage.start()
+    read = await readInto(stage, from, { desk, order, known: read.again })
   }
-  await writing
-  await stage.end()
-  return tally
+  const { tally, list } = read
+  if (tally.usable === 0) throw noUsableLine(from.kind === 'file' ? from.shown : streamName, tally)
+  const { heading, headersAgain } = list
+  const notices = [...(order.notices ?? []), ...list.notices]
+  const sample = { first: tally.first, last: tally.last }
+  const found: ReadList = { heading, headersAgain, notices, sample }
+  return { tally, read: found, dialect: heading.dialect }
+}
+
+async function readInto(
+  stage: Stage,
+  from: ListBytes,
+  { desk, order, known }: { desk: Desk; order: ListOrder; known?: ColumnFindings },
+) {
+  const { list: name, reading } = order
+  const source = await openSource(from, reading)
+  try {
+    const list = await openList(source, reading, known)
+    const tally = emptyTally()
+    let writing: Promise<void> = Promise.resolve()
+    for await (const piece of list.pieces) {
+      await stage.add(piece.queries)
+      await writing
+      // Postgres processes this chunk while the next one is read.
+      writing = awaitedLater(stage.reject(piece.rejected))
+      countPiece(tally, piece)
+      desk.progress?.(`reading ${name}: ${piece.line} lines`)
+    }
+    await writing
+    await stage.end()
+    return { list, tally, again: list.again() }
+  } finally {
+    await source.close()
+  }
 }
 
 function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
@@ -212,15 +185,14 @@ function emptyTally() {
     usable: 0,
     queries: 0,
     rejected: 0,
-    lines: 0,
     /** True if lines set at most a priority and a weight besides the query. */
     plain: true,
     /** True if a line sets how often its query is bought, or the maximum age of its answer. */
     wished: false,
     /** First rejection reasons, for display. */
     reasons: [] as string[],
-    /** Distinct parameters that determine the price; at most two are kept. */
-    requests: [] as NonNullable<PlanOrder['request']>[],
+    /** Parameters that determine the price, if all queries have the same; null if they differ. */
+    request: undefined as PlanOrder['request'] | undefined,
     /** The first queries and the last one, as they will be sent. */
     first: [] as Query[],
     last: null as Query | null,
@@ -230,56 +202,26 @@ function emptyTally() {
 /** Number of reasons and queries that are shown. */
 const mostShown = 3
 
-function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
+function countPiece(tally: ListTally, { queries, rejected, usable }: ListPiece): void {
   tally.usable += usable
   tally.queries += queries.length
   tally.rejected += rejected.length
-  tally.lines = line
   tally.plain &&= queries.every(isPlain)
   tally.wished ||= queries.some(
     ({ everyDays, maxAgeMs }) => everyDays !== null || maxAgeMs !== null,
   )
-  if (tally.reasons.length < mostShown) {
-    const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
-    tally.reasons = [...tally.reasons, ...more].slice(0, mostShown)
-  }
-  if (tally.first.length < mostShown) {
-    const more = queries.slice(0, mostShown).map(({ query }) => query)
-    tally.first = [...tally.first, ...more].slice(0, mostShown)
-  }
+  for (const { line, reason } of rejected.slice(0, mostShown - tally.reasons.length))
+    tally.reasons.push(`line ${line}: ${reason}`)
+  for (const { query } of queries.slice(0, mostShown - tally.first.length)) tally.first.push(query)
   tally.last = queries.at(-1)?.query ?? tally.last
   for (const { query } of queries) {
-    if (tally.requests.length > 1) return
-    const [known] = tally.requests
-    if (known?.num === query.num && known.device === query.device) continue
-    tally.requests = [...tally.requests, { num: query.num, device: query.device }]
+    if (tally.request === null) return
+    const { num, device } = query
+    tally.request ??= { num, device }
+    if (tally.request.num !== num || tally.request.device !== device) tally.request = null
   }
 }
 
 function isPlain({ tags, target, given }: ListedQuery): boolean {
   return tags.length === 0 && target === null && given === null
-}
-
-interface Pace {
-  readonly seconds: number
-  /** Share of the file read so far; null if its size is unknown. */
-  readonly share: number | null
-}
-
-/** Measures the reading speed of a source from now on. */
-function paceOf({ size, taken }: Pick<Source, 'size' | 'taken'>): () => Pace {
-  const started = performance.now()
-  return () => ({
-    seconds: (performance.now() - started) / 1000,
-    share: size === null || size === 0 ? null : Math.min(taken() / size, 1),
-  })
-}
-
-/** Lines per second and time remaining, as far as they are known. */
-export function paceNote(lines: number, { seconds, share }: Pace): string {
-  if (seconds < 0.5) return ''
-  const rate = `, ${Math.round(lines / seconds)} a second`
-  if (share === null || share < 0.01) return rate
-  const left = Math.ceil((seconds / share) * (1 - share))
-  return `${rate}, ${Math.round(share * 100)} % read, about ${left} s left`
 }

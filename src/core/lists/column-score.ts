@@ -50,7 +50,6 @@ export function otherThings(cells: readonly string[]): string | undefined {
   return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
 }
 
-/** True for an email address. */
 export function looksLikeMail(cell: string): boolean {
   return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
 }

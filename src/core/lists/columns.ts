@@ -69,7 +69,6 @@ function columnsOf(
   return { query, others, needed, width: cells.length, ignored }
 }
 
-/** True for a column with a request parameter. */
 export function isRequestRole(role: string): boolean {
   return requestRoles.some((name) => name === role)
 }
@@ -270,23 +269,19 @@ function findToolColumns(
 interface MappingOptions {
   readonly shown: string
   readonly map?: readonly Mapping[] | undefined
-  readonly weightColumn?: string | undefined
 }
 
 /** Columns of a header, with the user's mappings replacing the meanings of their names. */
 export function mapColumns(
-  { query, others, ...rest }: Columns,
+  columns: Columns,
   header: readonly string[],
-  { shown, map = [], weightColumn }: MappingOptions,
+  { shown, map = [] }: MappingOptions,
 ): Columns {
-  const noWeight = weightColumn?.toLowerCase() === 'none'
-  const mappings = [...map]
-  if (weightColumn !== undefined && !noWeight)
-    mappings.push({ column: weightColumn, role: 'weight' })
-  if (mappings.length === 0 && !noWeight) return { query, others, ...rest }
-  let found = others.filter(({ role }) => !(noWeight && role === 'weight'))
-  for (const { column, role } of mappings) {
-    const index = indexOf(column, header, { shown, width: rest.width })
+  if (map.length === 0) return columns
+  const { query, width } = columns
+  let found = columns.others
+  for (const { column, role } of map) {
+    const index = indexOf(column, header, { shown, width })
     if (index === query) {
       throw new Misuse(
         `expected --map of another column than that of the queries, got ${show(column)}`,
@@ -297,9 +292,10 @@ export function mapColumns(
     )
     if (role === null) continue
     const byName = role === 'gl' || role === 'hl' || role === 'cpc' || role === 'difficulty'
-    found.push({ role, index, several: false, asked: true, ...(byName ? { tool: true } : {}) })
+    const asked = { role, index, several: false, asked: true, ...(byName ? { tool: true } : {}) }
+    found = [...found, asked]
   }
-  return { ...columnsOf(query, found, header), width: rest.width }
+  return { ...columnsOf(query, found, header), width }
 }
 
 function indexOf(
@@ -313,7 +309,5 @@ function indexOf(
   if (number !== undefined && number < width) return number
   const names =
     header.length === 0 ? `columns 1 to ${width}` : header.slice(0, 20).map(show).join(', ')
-  throw new Misuse(
-    `expected a column ${show(column)} in ${shown}, got ${names}; correct --map or --weight-column`,
-  )
+  throw new Misuse(`expected a column ${show(column)} in ${shown}, got ${names}; correct --map`)
 }

@@ -3,7 +3,7 @@
 import { delimiterNames } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { devices } from '../../base/query.ts'
-import { isThing, type ScoredColumn, scoreColumns } from './column-score.ts'
+import { isThing, scoreColumns } from './column-score.ts'
 import {
   columnNumber,
   type Columns,
@@ -21,31 +21,16 @@ import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
 /** Way of reading a list: its delimiter, and its header if it has one. */
-interface Choice {
-  readonly trial: Trial
-  readonly row: TrialRow | null
-  readonly columns: Columns
-}
+type Choice = Pick<HeaderRow, 'trial' | 'columns'> & { readonly row: TrialRow | null }
 
 /** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
-type Rows = readonly (readonly string[])[]
-
-/** Findings from the first lines of a list. */
-interface Beginning {
-  readonly dialect: Dialect
-  /** Rows below the header. */
-  readonly rows: Rows
-  /** Columns of queries: the chosen one, then the next most likely ones. */
-  readonly candidates: readonly ScoredColumn[]
-}
-
 /**
- * Detects delimiter and header from the first lines of a list, and returns the rows below; rejects ambiguous lists
- * instead of guessing.
+ * Detects delimiter and header from the first lines of a list, and returns the rows below and the columns that may hold
+ * queries: the chosen one, then the next most likely ones. Rejects ambiguous lists instead of guessing.
  */
-export function findDialect(head: Buffer, shown: string, options: ReadOptions): Beginning {
+export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
   )
@@ -54,15 +39,15 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
   const { trial, row, columns: found } = choose(trials, wanted)
   const { delimiter } = trial
   const header = row?.cells ?? []
-  const columns = mapColumns(found, header, wanted)
-  refuseSegments(trial, shown, { header, columns })
-  const plain = delimiter === null && header.length === 0
-  const free = options.header !== false && options.delimiter === undefined
-  if (plain && free && options.column === undefined) refuseUnlikelyPlain(head, shown)
   const headerLine = row?.line ?? null
+  const columns = mapColumns(found, header, wanted)
+  const dialect: Dialect = { delimiter, headerLine, header, columns }
+  refuseSegments(trial, shown, dialect)
+  const free = options.header !== false && options.delimiter === undefined
+  if (delimiter === null && header.length === 0 && free && options.column === undefined)
+    refuseUnlikelyPlain(head, shown)
   const rows = trial.rows.filter(({ line }) => line > (headerLine ?? 0)).map(({ cells }) => cells)
-  const candidates = scoreColumns(rows, columns.width, columns.query)
-  return { dialect: { delimiter, headerLine, header, columns }, rows, candidates }
+  return { dialect, rows, candidates: scoreColumns(rows, columns.width, columns.query) }
 }
 
 /**
@@ -72,7 +57,7 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions): 
 function refuseSegments(
   trial: Trial,
   shown: string,
-  { header, columns: { query, others } }: Pick<Dialect, 'header' | 'columns'>,
+  { header, columns: { query, others } }: Dialect,
 ): void {
   const device = others.find(({ role, asked }) => role === 'device' && asked !== true)?.index
   if (device === undefined) return
@@ -94,10 +79,7 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   const wide = found.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
   if (best !== undefined && second !== undefined && second.fit >= best.fit / 2) {
-    const signs = [best, second].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
-    throw new Misuse(
-      `${placeOf(shown, best.row)}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
-    )
+    throw severalDelimiters(placeOf(shown, best.row), best.trial, second.trial)
   }
   const header = best ?? found[0]
   if (header === undefined) return withoutHeader(trials, wanted)
@@ -109,13 +91,20 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   )
 }
 
+function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
+  const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
+  return new Misuse(
+    `${place}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+  )
+}
+
 /** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
-  const divided = trials.find(({ delimiter, rows }) => {
-    const below = rows.filter((row) => row.line > line)
-    return divides(delimiter, below, { least: 1, share: 0.8 })
+  const divided = trials.find((trial) => {
+    const rows = trial.rows.filter((row) => row.line > line)
+    return rows.length > 1 && divides({ ...trial, rows }, 0.8)
   })
   if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
@@ -133,35 +122,27 @@ function tryNone(trials: readonly Trial[]): Trial {
 /**
  * Handles a list in which no cell names a query column: accepts it if each line is a query, and rejects it otherwise.
  */
-function withoutHeader(trials: readonly Trial[], { shown, column }: Wanted): Choice {
-  const divided = trials.filter(({ delimiter, rows }) => divides(delimiter, rows))
+function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
+  const { shown, column } = wanted
+  const divided = trials.filter((trial) => divides(trial))
   const [table, another] = divided.length > 0 ? divided : trials.filter(isReport)
   const number = columnNumber(column)
-  if (number !== undefined && table !== undefined && another === undefined) {
-    const width = widthOf(table.rows)
-    if (number >= width) {
-      throw new Misuse(
-        `${shown}: expected --column from 1 to ${width}, got ${number + 1}; count the cells of a row`,
-      )
-    }
+  const width = table === undefined ? 0 : widthOf(table.rows)
+  if (number !== undefined && table !== undefined && number < width && another === undefined) {
     refuseNames(table, shown, number)
     return { trial: table, row: null, columns: plainColumns(number, width) }
   }
   if (table !== undefined || (column !== undefined && number !== 0)) {
     const trial = table ?? trials[0] ?? tryNone(trials)
-    throw noQueryColumn(trial, { shown, column, severalFit: another !== undefined })
+    throw noQueryColumn(trial, { ...wanted, severalFit: another !== undefined })
   }
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
 /** Splits a list whose first line is a row, as specified by the user. */
 function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
-  const [table, another] = trials.filter((trial) => divides(trial.delimiter, trial.rows))
-  if (another !== undefined) {
-    throw new Misuse(
-      `${shown}: expected one delimiter, got several that fit; say which with --delimiter`,
-    )
-  }
+  const [table, another] = trials.filter((trial) => divides(trial))
+  if (table !== undefined && another !== undefined) throw severalDelimiters(shown, table, another)
   const trial = table ?? tryNone(trials)
   const isCut = table !== undefined || delimiter !== undefined
   const width = isCut ? Math.max(1, widthOf(trial.rows)) : 1
@@ -182,11 +163,7 @@ const likelyShare = 0.75
 /** Describes what was found instead of a query column, and which columns the user might mean. */
 function noQueryColumn(
   trial: Trial,
-  {
-    shown,
-    column,
-    severalFit,
-  }: Pick<Wanted, 'shown' | 'column'> & { readonly severalFit: boolean },
+  { shown, column, severalFit }: Wanted & { readonly severalFit: boolean },
 ): Misuse {
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
@@ -495,13 +472,9 @@ function isProse(rows: readonly (readonly string[])[]): boolean {
 }
 
 /** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
-export function divides(
-  delimiter: string | null,
-  rows: readonly TrialRow[],
-  { least = 0, share = 0.5 }: { readonly least?: number; readonly share?: number } = {},
-): boolean {
+export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
-  if (delimiter === null || rows.length <= least || width < 2) return false
+  if (delimiter === null || width < 2) return false
   const same = rows.map(({ cells }) => cells).filter(({ length }) => length === width)
   return same.length >= rows.length * share && !isProse(same)
 }

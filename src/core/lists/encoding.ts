@@ -54,13 +54,10 @@ function utf32(): Misuse {
 /** True for text with four bytes per character: in nearly every group of four, two bytes on the same side are zero. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
-  let little = 0
-  let big = 0
-  for (let at = 0; at < groups * 4; at += 4) {
-    if (head[at + 2] === 0 && head[at + 3] === 0 && head[at] !== 0) little++
-    if (head[at] === 0 && head[at + 1] === 0 && head[at + 3] !== 0) big++
-  }
-  return groups > 1 && Math.max(little, big) > groups * 0.9
+  const starts = Array.from({ length: groups }, (_, group) => group * 4)
+  const little = starts.filter((at) => head[at] !== 0 && head[at + 2] === 0 && head[at + 3] === 0)
+  const big = starts.filter((at) => head[at + 3] !== 0 && head[at] === 0 && head[at + 1] === 0)
+  return groups > 1 && Math.max(little.length, big.length) > groups * 0.9
 }
 
 /**
@@ -207,30 +204,28 @@ export async function* decode(
   encoding: Encoding,
   { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
 ): AsyncGenerator<Buffer> {
-  const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(shown, encoding.label)
-  let skip = encoding.mark
+  const { label, mark } = encoding
+  const decoder = label === 'utf-8' ? new Utf8(shown, mark) : new Other(shown, mark, label)
+  let skip = mark
   for await (const chunk of chunks) {
     const bytes = chunk.subarray(Math.min(skip, chunk.length))
-    decoder.offset += chunk.length - bytes.length
     skip -= chunk.length - bytes.length
-    const text = decoder.push(bytes, false)
-    if (text.length > 0) yield text
+    yield decoder.push(bytes, false)
   }
-  if (!toTheEnd) return
-  const rest = decoder.push(Buffer.alloc(0), true)
-  if (rest.length > 0) yield rest
+  if (toTheEnd) yield decoder.push(Buffer.alloc(0), true)
 }
 
 /** Converts a text piece by piece, and keeps track of where the next piece starts. */
 abstract class Decoder {
-  offset = 0
   protected line = 1
   /** Last bytes of the previous piece, which are still needed. */
   protected before: Buffer = Buffer.alloc(0)
   protected readonly shown: string
+  protected offset: number
 
-  constructor(shown: string) {
+  constructor(shown: string, offset: number) {
     this.shown = shown
+    this.offset = offset
   }
 
   abstract push(chunk: Buffer, last: boolean): Buffer
@@ -275,26 +270,21 @@ class Utf8 extends Decoder {
 
 const shownAround = 20
 
-/**
- * Shows the text around an invalid byte, decoded as windows-1252; a multi-byte letter would appear as several letters.
- */
+/** Shows the text around an invalid byte, decoded as windows-1252. */
 function around(text: Buffer, at: number): string {
-  const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
-  const [after = ''] = text.toString('latin1', at + 1, at + shownAround).split(/[\r\n]/)
-  const [left, right] = [before.toString('latin1'), after].map((part) =>
-    part.replace(/[^\x20-\x7e]/g, '.'),
-  )
-  const byte = text.subarray(at, at + 1)
-  const western = new TextDecoder('windows-1252').decode(byte)
-  return `${JSON.stringify(`${left}${western}${right}`)} in windows-1252, the byte is 0x${byte.toString('hex').toUpperCase()}`
+  const lineStart = Math.max(text.lastIndexOf(lf, at), text.lastIndexOf(cr, at)) + 1
+  const near = text.subarray(Math.max(lineStart, at - shownAround), at + shownAround)
+  const [shown = ''] = new TextDecoder('windows-1252').decode(near).split(/[\r\n]/)
+  const byte = text.toString('hex', at, at + 1).toUpperCase()
+  return `${JSON.stringify(shown)} in windows-1252, the byte is 0x${byte}`
 }
 
 class Other extends Decoder {
   readonly #decoder: InstanceType<typeof TextDecoder>
   readonly #label: string
 
-  constructor(shown: string, label: string) {
-    super(shown)
+  constructor(shown: string, offset: number, label: string) {
+    super(shown, offset)
     this.#decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
     this.#label = label
   }
@@ -340,7 +330,7 @@ function lineEnds(text: Buffer): number {
 
 // Offsets of line ends and characters in UTF-8 text; a line ends with LF, CR or CRLF.
 
-export const lf = 10
+const lf = 10
 export const cr = 13
 
 /** Offset after the last line end, 0 if there is none; a trailing CR may be the first half of CRLF. */

@@ -1,8 +1,7 @@
 // Finds the files that the command line names, directly or by patterns.
 
-import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
-import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 
 /** A list named on the command line. */
@@ -92,9 +91,14 @@ export function refuseTwins(files: readonly ListFile[], as: string | undefined):
 
 async function expand(arg: string, folder: string): Promise<readonly string[]> {
   if (arg === '-' || !/[*?]/.test(arg) || (await isThere(resolve(folder, arg)))) return [arg]
-  const base = isAbsolute(arg) ? sep : folder
-  const parts = arg.split('/').filter((part) => part !== '' && part !== '.')
-  const found = (await match(base, parts)).toSorted()
+  const parts = arg.split('/')
+  const first = parts.findIndex((part) => /[*?]/.test(part))
+  const fixed = parts.slice(0, first).map((part) => `${part}/`)
+  const base = resolve(folder, fixed.join(''))
+  const pattern = patternOf(parts.slice(first).filter((part) => part !== '' && part !== '.'))
+  const found = (await filesBelow(base, parts.length - first > 1))
+    .filter((path) => pattern.test(relative(base, path)))
+    .toSorted()
   if (found.length === 0) throw new Misuse(`expected files like ${arg}, got none; check the path`)
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
@@ -107,33 +111,22 @@ async function isThere(path: string): Promise<boolean> {
   )
 }
 
-async function match(folder: string, parts: readonly string[]): Promise<string[]> {
-  const [part, ...rest] = parts
-  if (part === undefined) return []
-  if (part === '..') return match(dirname(folder), rest)
-  const entries = await list(folder)
-  if (part === '**') {
-    const below = await Promise.all(
-      entries
-        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-        .map((entry) => match(join(folder, entry.name), parts)),
-    )
-    return [...(await match(folder, rest)), ...below.flat()]
-  }
-  const literal = part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
-  const pattern = new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su')
-  const isMeant = (name: string): boolean => part.startsWith('.') || !name.startsWith('.')
-  const hits = entries.filter(({ name }) => isMeant(name) && pattern.test(name))
-  if (rest.length === 0)
-    return hits.filter((entry) => !entry.isDirectory()).map(({ name }) => join(folder, name))
-  const folders = hits.filter((entry) => !entry.isFile())
-  const found = await Promise.all(folders.map(({ name }) => match(join(folder, name), rest)))
-  return found.flat()
+/** Only a part that begins with a dot matches hidden files and folders. */
+function patternOf(parts: readonly string[]): RegExp {
+  const patterns = parts.map((part, at) => {
+    if (part === '**') return '(?:[^./][^/]*/)*'
+    const literal = part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
+    const names = literal.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')
+    return `${part.startsWith('.') ? '' : '(?!\\.)'}${names}${at < parts.length - 1 ? '/' : ''}`
+  })
+  return new RegExp(`^${patterns.join('')}$`, 'su')
 }
 
-async function list(folder: string): Promise<readonly Dirent[]> {
+async function filesBelow(folder: string, recursive: boolean): Promise<readonly string[]> {
   try {
-    return await readdir(folder, { withFileTypes: true })
+    const entries = await readdir(folder, { withFileTypes: true, recursive })
+    const files = entries.filter((entry) => !entry.isDirectory())
+    return files.map(({ parentPath, name }) => join(parentPath, name))
   } catch (cause) {
     const code = codeOf(cause)
     if (code === 'ENOENT' || code === 'ENOTDIR') return []

@@ -5,7 +5,7 @@ import { readJsonLines } from './json-lines.ts'
 import { isOds, odsSheets } from './ods.ts'
 import type { ReadOptions } from './options.ts'
 import { sheetLines } from './sheet.ts'
-import { metered, openFile, openStream, peek, type Source } from './source.ts'
+import { openFile, openStream, peek, type Source } from './source.ts'
 import { chooseTables, namesOf, type Table } from './tables.ts'
 import { xlsxSheets } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
@@ -17,7 +17,7 @@ interface ListFile {
   readonly shown: string
 }
 
-type ListBytes =
+export type ListBytes =
   | ({ readonly kind: 'file' } & ListFile)
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
@@ -25,6 +25,11 @@ type ListBytes =
 export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
+  let archive: Archive | null = null
+  const close = (): Promise<void> => {
+    archive?.close()
+    return bare.close()
+  }
   try {
     const text = await unwrap(bare, options)
     if (text !== null) return text
@@ -33,43 +38,35 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
         'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
       )
     }
-    const { archive, chosen, opened, notices } = await openTables(bare, from, options)
-    const source = await opened(chosen[0]).catch((error: unknown) => {
-      archive.close()
-      throw error
-    })
-    const close = (): Promise<void> => {
-      archive.close()
-      return bare.close()
-    }
-    return { ...source, notices, close }
+    archive = await openArchive(from.path, from.shown)
+    const { chosen, opened, notices } = await openTables(archive, bare, { options, every: false })
+    return { ...(await opened(chosen[0])), notices, close }
   } catch (error) {
-    await bare.close()
+    await close()
     throw error
   }
 }
 
-/** Tables of a file, each of which becomes a list of its own; `sheet` is undefined for a file that holds one list. */
-export interface FileTables {
-  readonly sheets: readonly (string | undefined)[]
-  readonly notices: readonly string[]
-}
-
-/** Returns all tables of a spreadsheet or archive that may be lists. */
-export async function everyTableOf(file: ListFile, options: ReadOptions): Promise<FileTables> {
+/**
+ * Returns the tables of a spreadsheet or archive that may be lists, each of which becomes a list of its own; undefined
+ * stands for a file that holds one list.
+ */
+export async function everyTableOf(file: ListFile, options: ReadOptions) {
   const bare = await openFile(file.path, file.shown)
+  let archive: Archive | null = null
   try {
     if ((await unwrap(bare, options)) !== null) return { sheets: [undefined], notices: [] }
-    const { archive, chosen, notices } = await openTables(bare, { ...file, every: true }, options)
-    archive.close()
+    archive = await openArchive(file.path, file.shown)
+    const { chosen, notices } = await openTables(archive, bare, { options, every: true })
     return { sheets: chosen.map(({ name }) => name), notices }
   } finally {
+    archive?.close()
     await bare.close()
   }
 }
 
 /** Unpacks a compressed list, and reads JSON lines as CSV; null for an archive, which holds several lists. */
-async function unwrap(source: Source, { delimiter, skip }: ReadOptions): Promise<Source | null> {
+async function unwrap(source: Source, { delimiter }: ReadOptions): Promise<Source | null> {
   const { head, all } = await peek(source.chunks, headSize)
   let text = { ...source, chunks: all }
   const wrapping = wrappingOf(head, source.shown)
@@ -79,8 +76,8 @@ async function unwrap(source: Source, { delimiter, skip }: ReadOptions): Promise
     if (wrappingOf(inner.head, source.shown) !== 'none') throw packedTwice(source.shown)
     text = { ...text, chunks: inner.all }
   }
-  // If flags set a delimiter or skip lines, the lines are read as they are.
-  return delimiter === undefined && skip === undefined ? readJsonLines(text) : text
+  // If a flag sets a delimiter, the lines are read as they are.
+  return delimiter === undefined ? readJsonLines(text) : text
 }
 
 function packedTwice(shown: string): Misuse {
@@ -89,57 +86,37 @@ function packedTwice(shown: string): Misuse {
   )
 }
 
-/** Opens a spreadsheet or archive and chooses the table that the user means, or every table that may be a list. */
+/** Chooses the table of an archive that the user means, or every table that may be a list. */
 async function openTables(
+  archive: Archive,
   bare: Source,
-  { path, every = false }: { readonly path: string; readonly every?: boolean },
-  options: ReadOptions,
+  { options, every }: { readonly options: ReadOptions; readonly every: boolean },
 ) {
   const { shown } = bare
-  const archive = await openArchive(path, shown)
   const opened = async (table: Table): Promise<Source> => {
-    const source = sourceOf(bare, table)
-    const text = await unwrap(source, options)
-    if (text === null) throw packedTwice(source.shown)
+    const { name: sheet, chunks, hiddenRows } = table
+    const part = { sheet, chunks: chunks(), hiddenRows, file: shown, shown: `${shown} (${sheet})` }
+    const text = await unwrap({ ...bare, ...part }, options)
+    if (text === null) throw packedTwice(part.shown)
     return text
   }
-  try {
-    const tables = await tablesOf(archive)
-    const chosen = await chooseTables(tables, shown, { opened, options, every })
-    const left = tables.filter((table) => !chosen.includes(table))
-    const isSaid = left.length > 0 && options.sheet === undefined
-    const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
-    return { archive, chosen, opened, notices }
-  } catch (error) {
-    archive.close()
-    throw error
-  }
-}
-
-function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Source {
-  const meter = { taken: 0 }
-  return {
-    ...bare,
-    shown: `${bare.shown} (${name})`,
-    file: bare.shown,
-    sheet: name,
-    chunks: metered(chunks(), meter),
-    size,
-    taken: () => meter.taken,
-    hiddenRows,
-  }
+  const tables = await tablesOf(archive)
+  const chosen = await chooseTables(tables, shown, { opened, options, every })
+  const left = tables.filter((table) => !chosen.includes(table))
+  const isSaid = left.length > 0 && options.sheet === undefined
+  const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
+  return { chosen, opened, notices }
 }
 
 async function tablesOf(archive: Archive): Promise<readonly Table[]> {
-  const { shown, names, sizeOf, read } = archive
+  const { shown, names, read } = archive
   const isBook = names.includes('xl/workbook.xml')
   if (isBook || (await isOds(archive))) {
     const sheets = await (isBook ? xlsxSheets : odsSheets)(archive)
     return sheets.map((sheet) => {
       const hiddenRows = new Set<number>()
       const chunks = () => sheetLines(archive, sheet, hiddenRows)
-      const { name, hidden, part } = sheet
-      return { name, hidden, kind: 'list', size: sizeOf(part), chunks, hiddenRows }
+      return { name: sheet.name, hidden: sheet.hidden, kind: 'list', chunks, hiddenRows }
     })
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
@@ -153,7 +130,6 @@ async function tablesOf(archive: Archive): Promise<readonly Table[]> {
       name,
       hidden: /(?:^|\/)\./.test(name),
       kind: list.test(name) ? 'list' : document.test(name) ? 'document' : 'unknown',
-      size: sizeOf(name),
       chunks: () => read(name),
     }))
 }

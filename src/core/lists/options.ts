@@ -1,6 +1,7 @@
 // Options for reading a list, as specified by the user.
 
 import { z } from 'zod'
+import { wordFlag } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { type Dialect, type Mapping, otherRoles } from './columns.ts'
 import {
@@ -24,14 +25,11 @@ const shape = z
     column: z.string(),
     /** False if the first line is an ordinary row. */
     header: z.literal(false).optional().catch(undefined),
-    /** Number of lines to skip at the start. */
-    skip: z.number(),
     /** Table of a spreadsheet or archive to read. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
     /** Handling of formulas: they are rejected unless the user wants to keep them unchanged. */
     formulas: z.enum(['keep', 'refuse']),
-    weightColumn: z.string(),
     matchTypes: z.literal('strip').optional().catch(undefined),
     /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
     numbering: keepOrStrip,
@@ -63,16 +61,14 @@ export type Defaults = ReturnType<typeof readDefaults>
 
 /** Returns the typed flags to store for the next nightly run; null if none were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
-  const map = typed.map?.length === 0 ? undefined : typed.map
-  const said = Object.entries(shape.parse({ ...typed, map }))
+  const said = Object.entries(shape.parse(typed))
   const kept = said.filter(([, value]) => value !== undefined)
   return kept.length === 0 ? null : { ...Object.fromEntries(kept), width: columns.width }
 }
 
 /** Reads the typed flags stored in the database. */
 export function readAgreed(kept: unknown): Agreed {
-  const found = shape.safeParse(kept)
-  return found.success ? found.data : {}
+  return shape.catch({}).parse(kept)
 }
 
 /** Column numbers, and rows without a header, are only valid while the row width is unchanged. */
@@ -87,102 +83,60 @@ export function refuseOtherShape(
   )
 }
 
-/** Other names for the roles in `--map`. */
-const synonyms: Partial<Record<(typeof otherRoles)[number], string>> = {
-  location: 'place',
-  hl: 'language',
-  gl: 'country',
-  weight: 'volume',
-}
-
-const roleWords = new Map<string, Mapping['role'] | 'query'>([
-  ['q', 'query'],
-  ['query', 'query'],
-  ['keyword', 'query'],
-  ...otherRoles.flatMap((role) =>
-    [role, synonyms[role] ?? role].map((name) => [name, role] as const),
-  ),
+const roleWords = new Map<string, Mapping['role']>([
+  ...otherRoles.map((role) => [role, role] as const),
+  ['place', 'location'],
+  ['language', 'hl'],
+  ['country', 'gl'],
+  ['volume', 'weight'],
   ['none', null],
 ])
 
-/** Parses mappings such as `Country=gl`; `Phrase=query` selects the query column. */
-function readMaps(typed: readonly string[]): Pick<ReadOptions, 'column' | 'map'> {
-  const map: Mapping[] = []
-  let column: string | undefined
-  for (const text of typed) {
-    const [, name = '', meant = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
-    const role = roleWords.get(meant.toLowerCase())
-    if (name === '' || role === undefined) {
-      throw new Misuse(
-        `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the sign, got ${JSON.stringify(text)}`,
-      )
-    }
-    if (role === 'query') column = name
-    else map.push({ column: name, role })
-  }
-  return { column, map }
+/** Parses a mapping such as `Country=gl`. */
+function readMap(text: string): Mapping {
+  const [, column = '', meant = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
+  const role = roleWords.get(meant.toLowerCase())
+  if (column !== '' && role !== undefined) return { column, role }
+  throw new Misuse(
+    `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the sign, got ${JSON.stringify(text)}`,
+  )
 }
 
 /** Parameters as typed: values are separated by commas; for places, the flag is repeated. */
-export interface Typed {
+export interface Typed extends Flags<Parameter> {
   readonly place?: readonly string[] | undefined
-  readonly language?: string | undefined
-  readonly country?: string | undefined
-  readonly num?: string | undefined
-  readonly device?: string | undefined
-  readonly priority?: string | undefined
-  readonly tags?: string | undefined
 }
 
-export interface TypedReading {
-  readonly encoding?: string
-  readonly delimiter?: string
-  readonly column?: string
+type Flags<Name extends string> = Readonly<Partial<Record<Name, string | undefined>>>
+
+type Parameter = 'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
+type Wording = 'decimal' | 'formulas' | 'numbering' | 'comments' | 'matchTypes'
+
+export interface TypedReading extends Flags<
+  'encoding' | 'delimiter' | 'column' | 'sheet' | Wording
+> {
   /** False after --no-header. */
   readonly header?: boolean
-  readonly skip?: string
   readonly map?: readonly string[]
-  readonly weightColumn?: string
-  readonly decimal?: string
-  readonly formulas?: string
-  readonly matchTypes?: string
-  readonly numbering?: string
-  readonly comments?: string
-  readonly sheet?: string
 }
 
 export function readReading(typed: TypedReading & Typed): ReadOptions {
-  const { encoding, delimiter, header, weightColumn, sheet } = typed
-  const { map, column } = readMaps(typed.map ?? [])
-  const sign = word('--decimal', typed.decimal, ['point', 'comma'])
+  const { encoding, delimiter, column, header, sheet } = typed
+  const sign = word('decimal', typed.decimal, ['point', 'comma'])
   return {
-    ...{ encoding, delimiter, header, weightColumn, sheet, map },
-    column: typed.column ?? column,
-    skip: lines(typed.skip),
+    ...{ encoding, delimiter, column, header, sheet },
+    map: typed.map?.map(readMap),
     decimal: sign === undefined ? undefined : sign === 'point' ? '.' : ',',
-    formulas: word('--formulas', typed.formulas, ['keep', 'refuse']),
-    numbering: word('--numbering', typed.numbering, ['keep', 'strip']),
-    comments: word('--comments', typed.comments, ['keep', 'skip']),
-    matchTypes: word('--match-types', typed.matchTypes, ['keep', 'strip']) ?? 'keep',
+    formulas: word('formulas', typed.formulas, ['keep', 'refuse']),
+    numbering: word('numbering', typed.numbering, ['keep', 'strip']),
+    comments: word('comments', typed.comments, ['keep', 'skip']),
+    matchTypes: word('match-types', typed.matchTypes, ['keep', 'strip']) ?? 'keep',
     defaults: readDefaults(typed),
   }
 }
 
-function word<W extends string>(
-  flag: string,
-  typed: string | undefined,
-  words: readonly W[],
-): W | undefined {
-  if (typed === undefined) return undefined
-  const found = words.find((known) => known === typed.toLowerCase())
-  if (found !== undefined) return found
-  throw new Misuse(`expected ${flag} to be ${words.join(' or ')}, got ${JSON.stringify(typed)}`)
-}
-
-function lines(typed: string | undefined): number | undefined {
-  if (typed === undefined) return undefined
-  if (/^\d{1,6}$/.test(typed)) return Number(typed)
-  throw new Misuse(`expected --skip to be a number of lines, got ${JSON.stringify(typed)}`)
+function word<W extends string>(name: string, typed: string | undefined, words: readonly W[]) {
+  return typed === undefined ? undefined : wordFlag(name, typed.toLowerCase(), words)
 }
 
 /** Reads the parameters that apply to a whole list. */

@@ -10,7 +10,6 @@ import { decode, detectEncoding, type Encoding } from './encoding.ts'
 import { refuseForeign } from './foreign.ts'
 import { type ReadOptions, refuseOtherShape } from './options.ts'
 import { type ListPiece, Reader } from './reader.ts'
-import { skipLines } from './records.ts'
 import { type ColumnFindings, noticesOf, sameFindings, Survey } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
 
@@ -30,34 +29,16 @@ export interface Heading {
   readonly runnerUp: number | null
 }
 
-interface OpenList {
-  readonly heading: Heading
-  readonly pieces: AsyncIterable<ListPiece>
-  /** Line numbers of further headers, where blocks or joined files start. */
-  readonly headersAgain: readonly number[]
-  /** Columns that are ignored despite their names, and why. */
-  readonly notices: readonly string[]
-  /**
-   * Called after the last piece. Returns how the list must be read instead if its rows contradict its beginning,
-   * otherwise null.
-   */
-  readonly again: () => ColumnFindings | null
-}
-
 const headSize = 256 * 1024
+
 /** Opens a list. Ambiguities in its beginning are rejected before the list is read in full. */
-export async function openList(
-  source: Source,
-  typed: ReadOptions,
-  known?: ColumnFindings,
-): Promise<OpenList> {
+export async function openList(source: Source, typed: ReadOptions, known?: ColumnFindings) {
   const options = { ...typed, firstLine: source.firstLine }
   const { head, whole, all } = await peek(source.chunks, headSize)
   if (head.length === 0) throw nothingIn(source.shown, true)
   const encoding = await detectEncoding(head, whole, options.encoding)
-  const decoded = await decodeHead({ head, whole }, encoding, source.shown)
-  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, decoded)
-  const text = await buffer(skipLines([decoded], options.skip))
+  const text = await decodeHead({ head, whole }, encoding, source.shown)
+  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, text)
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   if (options.delimiter === undefined) refuseForeign(text, source.shown, options)
   const { dialect, rows, candidates } = findDialect(text, source.shown, options)
@@ -78,13 +59,19 @@ export async function openList(
       rows: rows.slice(0, shownRows),
       runnerUp: runnerUp !== undefined && runnerUp.score > likelyScore ? runnerUp.index : null,
     },
+    /** Line numbers of further headers, where blocks or joined files start. */
     headersAgain: reader.headersAgain,
+    /** Columns that are ignored despite their names, and why. */
     notices: [
       ...(source.notices ?? []),
       ...noticesOf(dialect, verdict),
       ...contentNotice(rows, dialect),
     ],
-    pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
+    pieces: readAll(source, decode(all, encoding, source), reader),
+    /**
+     * Called after the last piece. Returns how the list must be read instead if its rows contradict its beginning,
+     * otherwise null.
+     */
     again: () => {
       const last = reader.survey.verdict()
       return sameFindings(verdict, last) ? null : last

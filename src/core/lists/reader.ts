@@ -38,10 +38,6 @@ interface FoundRows {
   usable: number
 }
 
-function nothingYet(): FoundRows {
-  return { queries: [], rejected: [], usable: 0 }
-}
-
 interface KnownList {
   readonly shown: string
   readonly dialect: Dialect
@@ -77,7 +73,7 @@ export class Reader {
   *read(piece: Buffer, last: boolean): Generator<ListPiece> {
     const { records, broken, bytes } = this.#cutter.push(piece, last)
     const from = this.#known.dialect.headerLine ?? 0
-    let found = nothingYet()
+    let found: FoundRows = { queries: [], rejected: [], usable: 0 }
     for (const record of records) {
       const { line } = record
       if (line > this.#line) this.#line = line
@@ -89,7 +85,7 @@ export class Reader {
       }
       if (found.queries.length < mostQueries) continue
       yield { ...found, line: this.#line }
-      found = nothingYet()
+      found = { queries: [], rejected: [], usable: 0 }
     }
     for (const { line, reason, content } of broken) {
       if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })

@@ -2,7 +2,7 @@
 
 import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
-import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
+import { cr, firstLineEnd, lastLineEnd, textEnd } from './encoding.ts'
 
 /** Cells of a line, or of several lines if a quoted cell contains line ends, and the number of the first line. */
 export interface ListRecord {
@@ -266,29 +266,4 @@ function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
     if (before < from || bytes[before] === sign || starts.includes(bytes[before])) return at
   }
   return -1
-}
-
-/** Removes the first lines of a text but keeps their line ends, so that line numbers do not change. */
-export async function* skipLines(
-  pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
-  lines = 0,
-): AsyncGenerator<Buffer> {
-  let left = lines
-  /** True if the previous piece ended in the middle of a CRLF. */
-  let halfEnd = false
-  for await (const piece of pieces) {
-    let at: number = halfEnd && piece[0] === lf ? 1 : 0
-    let ended = 0
-    if (piece.length > 0) halfEnd = false
-    while (left > 0 && at < piece.length) {
-      const end = firstLineEnd(piece, at)
-      at = end < 0 ? piece.length : end
-      if (end < 0) break
-      ended++
-      left--
-    }
-    if (ended > 0 && at === piece.length) halfEnd = piece[at - 1] === cr
-    const rest = piece.subarray(at)
-    yield ended === 0 ? rest : Buffer.concat([Buffer.alloc(ended, '\n'), rest])
-  }
 }

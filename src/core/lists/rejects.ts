@@ -2,10 +2,10 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { csvLines } from '../../base/csv.ts'
-import { codeOf } from '../../base/errors.ts'
+import { codeOf, reasonOf } from '../../base/errors.ts'
 import { lastCharacterEnd } from './encoding.ts'
 import type { Rejection } from './rows.ts'
 
@@ -26,9 +26,7 @@ interface RejectingList {
 }
 
 /** File of the rejected lines, or why none could be written. */
-export type RejectsFile =
-  | { readonly path: string; readonly beside: boolean }
-  | { readonly path: null; readonly reason: string }
+type RejectsFile = { readonly path: string } | { readonly path: null; readonly reason: string }
 
 /** File next to the list, with its name and table. */
 export function rejectsPath(list: string, sheet: string | null = null): string {
@@ -71,18 +69,25 @@ export async function writeRejects(
   pages: () => AsyncIterable<readonly Rejection[]>,
 ): Promise<RejectsFile> {
   const other = rejectsElsewhere(list)
-  if (list.path !== null) {
-    const path = rejectsPath(list.path, list.sheet)
-    if ((await isOurs(path)) && (await trouble(() => write(path, pages()))) === null) {
-      await removeOurs(other)
-      return { path, beside: true }
-    }
+  const path = list.path === null ? null : rejectsPath(list.path, list.sheet)
+  if (path !== null && (await isOurs(path)) && (await isDone(write(path, pages())))) {
+    await removeOurs(other)
+    return { path }
   }
-  const reason = await trouble(async () => {
-    await onDisk(mkdir(dirname(other), { recursive: true, mode: 0o700 }))
+  try {
+    await mkdir(dirname(other), { recursive: true, mode: 0o700 })
     await write(other, pages())
-  })
-  return reason === null ? { path: other, beside: false } : { path: null, reason }
+    return { path: other }
+  } catch (error) {
+    return { path: null, reason: codeOf(error) ?? reasonOf(error) }
+  }
+}
+
+function isDone(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Removes the file of an earlier reading once no line is rejected. */
@@ -125,44 +130,23 @@ async function firstLine(path: string): Promise<string | undefined> {
   }
 }
 
-class Unwritable extends Error {}
-
-async function onDisk<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (cause) {
-    throw new Unwritable(codeOf(cause) ?? String(cause), { cause })
-  }
-}
-
-/** Returns the file system's error message; null if there was none. */
-async function trouble(work: () => Promise<void>): Promise<string | null> {
-  try {
-    await work()
-    return null
-  } catch (error) {
-    if (error instanceof Unwritable) return error.message
-    throw error
-  }
-}
-
 /**
  * Writes a temporary file first and renames it, so that no reader sees a partial file and a symlink is not followed.
  */
 async function write(path: string, pages: AsyncIterable<readonly Rejection[]>): Promise<void> {
   const draft = join(dirname(path), `.rejected.${randomUUID()}`)
-  const handle = await onDisk(open(draft, 'wx', 0o644))
   try {
-    await onDisk(handle.write(csvLines([header])))
-    for await (const rows of pages) {
-      const lines = rows.map(({ line, reason, content }) => [line, reason, content])
-      await onDisk(handle.write(csvLines(lines)))
-    }
-    await onDisk(handle.close())
-    await onDisk(rename(draft, path))
+    await writeFile(draft, linesOf(pages), { flag: 'wx', mode: 0o644 })
+    await rename(draft, path)
   } catch (error) {
-    await handle.close().catch(() => undefined)
     await rm(draft, { force: true }).catch(() => undefined)
     throw error
+  }
+}
+
+async function* linesOf(pages: AsyncIterable<readonly Rejection[]>): AsyncGenerator<string> {
+  yield csvLines([header])
+  for await (const rows of pages) {
+    yield csvLines(rows.map(({ line, reason, content }) => [line, reason, content]))
   }
 }

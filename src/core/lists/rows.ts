@@ -91,7 +91,6 @@ export class Rows {
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
-  readonly #hasRhythm: boolean
   /** Attributes that all queries share if no column specifies others. */
   readonly #same: Checked<About> | null
 
@@ -102,7 +101,6 @@ export class Rows {
     const others = columns.others.filter(({ index }) => !ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    this.#hasRhythm = this.#columns.has('every') || this.#columns.has('max_age')
     this.#requests = new Requests(this.#columns, options.defaults)
     this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
@@ -138,11 +136,11 @@ export class Rows {
     if (!priority.ok) return priority
     const weight = this.#weight(cells)
     if (!weight.ok) return weight
-    const target = checkTarget(this.#cell(cells, 'target'))
+    const target = this.#checked(cells, 'target', checkTarget)
     if (!target.ok) return target
-    const every = this.#hasRhythm ? checkEvery(this.#cell(cells, 'every')) : none
+    const every = this.#checked(cells, 'every', checkEvery)
     if (!every.ok) return every
-    const age = this.#hasRhythm ? checkMaxAge(this.#cell(cells, 'max_age')) : none
+    const age = this.#checked(cells, 'max_age', checkMaxAge)
     if (!age.ok) return age
     return good({
       priority: priority.value,
@@ -154,6 +152,14 @@ export class Rows {
       everyDays: every.value,
       maxAgeMs: age.value,
     })
+  }
+
+  #checked<T>(
+    cells: readonly string[],
+    role: string,
+    check: (cell: string) => Checked<T | null>,
+  ): Checked<T | null> {
+    return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
   }
 
   #tags(cells: readonly string[]): readonly string[] {
@@ -269,28 +275,15 @@ class Requests {
     if (!num.ok) return num
     const device = this.#values('device', cells, checkDevice)
     if (!device.ok) return device
-    if (product([location.value, hl.value, gl.value, num.value, device.value]) > mostOfOne)
+    const asked = { location, hl, gl, num, device }
+    if (product(requestRoles.map((role) => asked[role].value)) > mostOfOne)
       return bad(`multiplies out to more than ${mostOfOne} queries`)
-    return good(
-      location.value.flatMap((place) =>
-        hl.value.flatMap((language) =>
-          gl.value.flatMap((country) =>
-            num.value.flatMap((count) =>
-              device.value.map((kind) => {
-                const rest = {
-                  location: place,
-                  hl: language,
-                  gl: country,
-                  num: count,
-                  device: kind,
-                }
-                return { ...rest, tail: requestTail(rest) }
-              }),
-            ),
-          ),
-        ),
-      ),
+    const rests = requestRoles.reduce<Partial<Query>[]>(
+      (some, role) =>
+        some.flatMap((rest) => asked[role].value.map((value) => ({ ...rest, [role]: value }))),
+      [{}],
     )
+    return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
 
   /** Distinct values of a parameter: those of its flag, or those of the cell. */

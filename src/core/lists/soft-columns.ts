@@ -22,6 +22,7 @@ export interface ColumnFindings {
 
 interface Tally {
   readonly column: ListColumn
+  readonly content: Content
   readonly style: NumberStyle
   filled: number
   fits: number
@@ -38,6 +39,7 @@ export class Survey {
     this.#decide = (style) => style.decide(decimal, delimiter)
     this.#tallies = columns.others.filter(isSoft).map((column) => ({
       column,
+      content: contents[column.role] ?? aNumber,
       style: new NumberStyle(),
       filled: 0,
       fits: 0,
@@ -52,7 +54,7 @@ export class Survey {
       if (cell === '' || isGap(cell)) continue
       tally.filled++
       if (isNumeric(tally.column)) tally.style.look(cell)
-      if ((contents[tally.column.role] ?? aNumber).fits(cell, tally.last)) tally.fits++
+      if (tally.content.fits(cell, tally.last)) tally.fits++
       else tally.misfit ??= cell.trim().slice(0, 40)
       tally.last = cell
     }
@@ -62,11 +64,11 @@ export class Survey {
     const ignored = new Map<number, string>()
     const decimals = new Map<number, DecimalSign>()
     for (const tally of this.#tallies) {
-      const { column, style, filled, fits: fitting, misfit } = tally
+      const { column, content, style, filled, fits, misfit } = tally
       // A single "1" is too little to show that a column numbers the rows.
-      const enough = fitting * 2 >= filled || (column.role === 'num' && filled === 1)
+      const enough = fits * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) {
-        const why = `${JSON.stringify(misfit)} is not a ${(contents[column.role] ?? aNumber).kind}`
+        const why = `${JSON.stringify(misfit)} is not a ${content.kind}`
         ignored.set(column.index, column.role === 'num' ? 'its numbers count the rows' : why)
       }
       if (!isNumeric(column)) continue
@@ -112,10 +114,10 @@ const aNumber: Content = {
   fits: (cell) => typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number',
 }
 
-function isSoft({ role, tool, asked }: ListColumn): boolean {
-  if (role === 'gl' || role === 'hl') return false
-  if (role === 'location' || role === 'num') return asked !== true
-  return tool === true || role === 'weight' || contents[role] !== undefined
+function isSoft(column: ListColumn): boolean {
+  const { role, asked } = column
+  if (asked === true && (role === 'location' || role === 'num')) return false
+  return contents[role] !== undefined || isNumeric(column)
 }
 
 function isNumeric({ role }: ListColumn): boolean {

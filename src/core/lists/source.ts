@@ -15,9 +15,6 @@ export interface Source {
   readonly chunks: AsyncIterable<Buffer>
   /** Number of the first line, if it is not 1. */
   readonly firstLine?: number
-  /** Size of the whole file in bytes, null if unknown, and the bytes read so far. */
-  readonly size: number | null
-  readonly taken: () => number
   /** Throws if the file has changed since reading started. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
@@ -49,10 +46,7 @@ export async function openFile(path: string, shown: string): Promise<Source> {
         `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
       )
     }
-    const meter = { taken: 0 }
-    const chunks = metered(chunksOf(handle, shown), meter)
-    const { size } = before
-    return { shown, chunks, size, taken: () => meter.taken, check, close: () => handle.close() }
+    return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }
   } catch (error) {
     await handle.close()
     throw error
@@ -86,17 +80,6 @@ async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buff
   }
 }
 
-/** Counts the bytes that are taken from a stream. */
-export async function* metered(
-  chunks: AsyncIterable<Buffer>,
-  meter: { taken: number },
-): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    meter.taken += chunk.length
-    yield chunk
-  }
-}
-
 export const streamName = 'standard input'
 
 /** Reads from a pipe. */
@@ -104,8 +87,6 @@ export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: streamName,
     chunks: buffersOf(stream),
-    size: null,
-    taken: () => 0,
     check: async () => undefined,
     close: async () => undefined,
   }

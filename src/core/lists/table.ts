@@ -38,14 +38,16 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     }
     const text = await buffer(decode(all, encoding, { shown }))
     const { records, broken } = new Cutter(',', shown).push(text, true)
-    const rows = [
+    const rows: Row[] = [
       ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
       ...broken.map(({ line, reason, content }) => {
         return { line, cells: [content], problem: `expected whole cells, got ${reason}` }
       }),
     ]
-    rows.sort((one, other) => one.line - other.line)
-    return named(rows, shown)
+    return named(
+      rows.toSorted((one, other) => one.line - other.line),
+      shown,
+    )
   } finally {
     await source.close()
   }

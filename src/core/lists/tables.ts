@@ -17,7 +17,6 @@ export interface Table {
   readonly hidden: boolean
   /** Kind according to its name: a list, or no list. If the name does not tell, the contents are examined. */
   readonly kind: 'list' | 'document' | 'unknown'
-  readonly size: number
   readonly chunks: () => AsyncGenerator<Buffer>
   readonly hiddenRows?: ReadonlySet<number>
 }
@@ -38,8 +37,6 @@ interface Judged {
 }
 
 type OneOrMore<T> = readonly [T, ...T[]]
-
-const mostTables = 200
 
 /** Value of --sheet that stands for every table, unless one has this name. */
 const everyTable = 'all'
@@ -62,19 +59,30 @@ export async function chooseTables(
   const hasName = tablesNamed(tables, everyTable).length > 0
   const name = every && hasName ? everyTable : options.sheet
   if (name !== undefined) return [namedTable(tables, shown, name)]
-  const [first, ...others] = await judgeTables(tables, shown, choice)
-  if (every || others.length === 0) return [readable(first), ...others.map(readable)]
-  const meant = [first, ...others]
+  const visible = tables.filter(({ hidden }) => !hidden)
+  const lists = visible.filter(({ kind }) => kind === 'list')
+  const unknown = visible.filter(({ kind }) => kind === 'unknown')
+  const others = await judgeAll(unknown, choice)
+  const [list, another] = lists
+  // A single list is not examined: its format may need flags.
+  if (others.length === 0 && list !== undefined && another === undefined) return [list]
+  const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
+  if (first === undefined) throw noTable(tables, shown, 'a table with a column of queries')
+  if (every || more.length === 0) return [readable(first), ...more.map(readable)]
+  throw severalTables([first, ...more], shown, hasName)
+}
+
+function severalTables(meant: OneOrMore<Judged>, shown: string, hasAll: boolean): Misuse {
   const found = meant.slice(0, 20).map(({ table, columns }) => {
     const cells = columns.slice(0, 6).map(show)
     const held = cells.length === 0 ? 'not read' : cells.join(', ')
     return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
   })
-  const { table } = meant.find(({ columns }) => columns.length > 0) ?? first
+  const { table } = meant.find(({ columns }) => columns.length > 0) ?? meant[0]
   const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
-  const isEach = meant.every(({ problem }) => problem === null) && !hasName
+  const isEach = meant.every(({ problem }) => problem === null) && !hasAll
   const all = isEach ? `, or --sheet ${everyTable} for a list of each` : ''
-  throw new Misuse(
+  return new Misuse(
     `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another${all}`,
   )
 }
@@ -82,34 +90,6 @@ export async function chooseTables(
 function readable({ table, problem }: Judged): Table {
   if (problem === null) return table
   throw problem
-}
-
-/** Returns the tables that may be lists, at least one. A single list is not examined: its format may need flags. */
-async function judgeTables(
-  tables: readonly Table[],
-  shown: string,
-  choice: Choice,
-): Promise<OneOrMore<Judged>> {
-  const visible = tables.filter(({ hidden, kind }) => !hidden && kind !== 'document')
-  if (visible.length > mostTables) {
-    throw new Misuse(
-      `expected at most ${mostTables} tables in ${shown}, got ${visible.length}; name one with --sheet`,
-    )
-  }
-  const lists = visible.filter(({ kind }) => kind === 'list')
-  const others = await judgeAll(
-    visible.filter(({ kind }) => kind === 'unknown'),
-    choice,
-  )
-  const [list, another] = lists
-  if (others.length === 0 && list === undefined) throw noTable(tables, shown, 'a table')
-  if (others.length === 0 && list !== undefined && another === undefined)
-    return [{ table: list, columns: [], problem: null }]
-  const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
-  if (first !== undefined) return [first, ...more]
-  throw new Misuse(
-    `expected a table with a column of queries in ${shown}, got ${namesOf(visible)}; name one with --sheet, and its column with --column`,
-  )
 }
 
 /** Formats table names for a message. */
@@ -143,10 +123,10 @@ function plainText(text: string): string {
 }
 
 function noTable(tables: readonly Table[], shown: string, expected: string): Misuse {
-  const got = tables.some(({ kind }) => kind === 'list') ? '' : 'none'
-  const names = tables.length === 0 ? '' : namesOf(tables)
-  const both = got === '' || names === '' ? `${got}${names}` : `${got} beside ${names}`
-  return new Misuse(`expected ${expected} in ${shown}, got ${both}; name one with --sheet`)
+  const got = tables.length === 0 ? 'none' : namesOf(tables)
+  return new Misuse(
+    `expected ${expected} in ${shown}, got ${got}; name one with --sheet, and its column with --column`,
+  )
 }
 
 async function judgeAll(tables: readonly Table[], choice: Choice): Promise<readonly Judged[]> {
@@ -203,7 +183,7 @@ async function beginningOf(
   }
   const text = Buffer.from(decoded)
   const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
-  const trial = trials.find(({ delimiter, rows }) => divides(delimiter, rows)) ?? trials.at(-1)
+  const trial = trials.find((one) => divides(one)) ?? trials.at(-1)
   if (trial === undefined) return null
   const { header, below, candidates } = tableOf(trial)
   if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null

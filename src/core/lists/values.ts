@@ -10,7 +10,6 @@ export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
 
-/** True for a numeric cell. */
 export function isNumber(cell: string): boolean {
   return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
 }
@@ -23,7 +22,6 @@ export function isGap(cell: string): boolean {
   return gap.test(cell)
 }
 
-/** True for a cell that is not blank. */
 export function isFilled(cell: string): boolean {
   return cell.trim() !== ''
 }
@@ -32,7 +30,6 @@ export function filledCells(cells: readonly string[]): string[] {
   return cells.filter(isFilled)
 }
 
-/** True for an empty record. */
 export function isBlank(cells: readonly string[]): boolean {
   return !cells.some(isFilled)
 }
@@ -97,7 +94,6 @@ function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
 
-/** Checks a place name. */
 export function checkPlace(given: string): Checked<string | null> {
   if (control.test(given)) return bad('a control character in location')
   const text = canonicalText(given)
@@ -130,19 +126,22 @@ export function checkCountry(given: string): Checked<string | null> {
 
 /** Looks up a language by its code or name; an empty cell or a dash means none. */
 export function knownLanguage(given: string): Checked<string | null> {
-  const code = languageCode(given)
-  if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('hl is not a known language code or name')
+  return codeOrGap(given, languageCode(given), 'hl is not a known language code or name')
 }
 
 /** Looks up a country by its code or name; an empty cell or a dash means none. */
 export function knownCountry(given: string): Checked<string | null> {
-  const code = countryCode(given)
-  if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('gl is not a known country code or name')
+  return codeOrGap(given, countryCode(given), 'gl is not a known country code or name')
 }
 
-/** Checks the number of results. */
+function codeOrGap(
+  given: string,
+  code: string | undefined,
+  reason: string,
+): Checked<string | null> {
+  return code !== undefined || isGap(given) ? good(code ?? null) : bad(reason)
+}
+
 export function checkNum(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(defaultNum)
@@ -339,45 +338,46 @@ interface CountryNames {
   readonly countries: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** Codes by name. If several codes have the same name, the first one counts. */
-class CodeNames extends Map<string, string> {
-  add(name: string | undefined, code: string): void {
-    const key = nameKey(name ?? '')
-    if (key !== '' && !this.has(key)) this.set(key, code)
-  }
+type CodeName = readonly [name: string | undefined, code: string]
 
-  /** Adds the names that CLDR has for each of these codes in all languages, in each of the styles. */
-  addShown(
-    codes: Iterable<readonly [shown: string, code: string]>,
-    type: 'region' | 'language',
-    ways: readonly object[],
-  ): void {
-    for (const language of languagesOfNames) {
-      const names = ways.map(
-        (way) => new Intl.DisplayNames([language], { type, fallback: 'none', ...way }),
-      )
-      for (const [shown, code] of codes) for (const name of names) this.add(name.of(shown), code)
-    }
+/** Codes by name. If several codes have the same name, the first one counts. */
+function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
+  const codes = new Map<string, string>()
+  for (const [name = '', code] of names) {
+    const key = nameKey(name)
+    if (key !== '' && !codes.has(key)) codes.set(key, code)
+  }
+  return codes
+}
+
+/** The names that CLDR has for each of these codes in all languages, in each of the styles. */
+function* shownNames(
+  codes: readonly (readonly [shown: string, code: string])[],
+  type: 'region' | 'language',
+  ways: readonly object[],
+): Generator<CodeName> {
+  for (const language of languagesOfNames) {
+    const names = ways.map(
+      (way) => new Intl.DisplayNames([language], { type, fallback: 'none', ...way }),
+    )
+    for (const [shown, code] of codes) for (const name of names) yield [name.of(shown), code]
   }
 }
 
-/** Names of all countries in CLDR and ISO, and their codes, mapped to two-letter codes. */
-function countryNames(): CodeNames {
+/** Names of all countries in CLDR and ISO, and their codes, with two-letter codes. */
+function* countryNames(): Generator<CodeName> {
   const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
-  const names = new CodeNames()
-  for (const [two = '', three] of codes)
-    for (const name of [two, three]) names.add(name, two.toLowerCase())
-  names.add('xk', 'xk')
-  for (const [name, code] of Object.entries(otherCountries)) names.add(name, code)
   const regions = codes.map(([two = '']) => [two, two.toLowerCase()] as const)
-  names.addShown(regions, 'region', [{ style: 'long' }, { style: 'short' }])
+  for (const [two = '', three] of codes)
+    for (const name of [two, three]) yield [name, two.toLowerCase()]
+  yield ['xk', 'xk']
+  yield* Object.entries(otherCountries)
+  yield* shownNames(regions, 'region', [{ style: 'long' }, { style: 'short' }])
   for (const language of languagesOfNames.filter((name) => !name.includes('-'))) {
     const { countries: known } = iso(`i18n-iso-countries/langs/${language}.json`) as CountryNames
-    for (const [two, called] of Object.entries(known)) {
-      for (const name of [called].flat()) names.add(name, two.toLowerCase())
-    }
+    for (const [two, called] of Object.entries(known))
+      for (const name of [called].flat()) yield [name, two.toLowerCase()]
   }
-  return names
 }
 
 // Language variants with names of their own, mapped to the codes that search engines use.
@@ -391,18 +391,14 @@ const languageKinds: readonly (readonly [string, string])[] = [
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
-/** Names of all languages, mapped to their codes. */
-function languageNames(): CodeNames {
+/** Names of all languages, with their codes. */
+function* languageNames(): Generator<CodeName> {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
-  const names = new CodeNames()
-  names.addShown(kinds, 'language', [
-    { languageDisplay: 'standard' },
-    { languageDisplay: 'dialect' },
-  ])
-  names.set('tagalog', 'fil')
-  return names
+  const ways = [{ languageDisplay: 'standard' }, { languageDisplay: 'dialect' }]
+  yield ['tagalog', 'fil']
+  yield* shownNames(kinds, 'language', ways)
 }
 
 let countries: ReadonlyMap<string, string> | undefined
@@ -410,14 +406,14 @@ let languages: ReadonlyMap<string, string> | undefined
 
 /** Country code for a code or name used by a tool; undefined if unknown. */
 export function countryCode(text: string): string | undefined {
-  countries ??= countryNames()
+  countries ??= codesOf(countryNames())
   return countries.get(nameKey(text))
 }
 
 /** Language code for a code, including old ones, or name used by a tool; undefined if unknown. */
 export function languageCode(text: string): string | undefined {
   const trimmed = text.trim()
-  languages ??= languageNames()
+  languages ??= codesOf(languageNames())
   const [first = '', ...more] = trimmed.split(/[-_]/)
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
@@ -448,7 +444,6 @@ export function checkEvery(given: string): Checked<number | null> {
   return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
-/** Checks the maximum age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return good(null)
   const value = readDuration(given)

@@ -83,15 +83,13 @@ type NumberFormat = (value: string) => string
 /** Formats that every workbook has, by id. */
 const knownFormats = { 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%' }
 
-/** True for the id of a date or time that every workbook has. */
-function isDateFormat(id: number): boolean {
-  return (
-    (id >= 14 && id <= 22) ||
-    (id >= 27 && id <= 36) ||
-    (id >= 45 && id <= 47) ||
-    (id >= 50 && id <= 58)
-  )
-}
+/** Ids of the dates and times that every workbook has, from the first to the last of each range. */
+const dateFormats = [
+  [14, 22],
+  [27, 36],
+  [45, 47],
+  [50, 58],
+] as const
 
 /** Number formats of the styles of cells. */
 async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
@@ -104,8 +102,9 @@ async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]>
     if (name === 'cellXfs') inCells = true
     if (name === 'numFmt') codes.set(numFmtId, formatCode)
     if (name !== 'xf' || !inCells) return
-    const usual = isDateFormat(Number(numFmtId)) ? 'd' : ''
-    formats.push(formatOf(codes.get(numFmtId) ?? usual))
+    const id = Number(numFmtId)
+    const isDate = dateFormats.some(([from, to]) => id >= from && id <= to)
+    formats.push(formatOf(codes.get(numFmtId) ?? (isDate ? 'd' : '')))
   }
   const close = (name: string): void => {
     if (name === 'cellXfs') inCells = false
@@ -186,14 +185,13 @@ class RowReader implements XmlReader {
 
   readonly close = (name: string): void => {
     this.#within = ''
-    if (name === 'c') this.#endCell()
-    if (name === 'row') this.#endRow()
-  }
-
-  #endCell(): void {
-    const text = this.#shown()
-    if (text !== '') this.#cells[this.#column] = text
-    this.#column++
+    if (name === 'c') {
+      const text = this.#shown()
+      if (text !== '') this.#cells[this.#column] = text
+      this.#column++
+    } else if (name === 'row' && this.#cells.length > 0) {
+      this.#rows.add(this.#row, this.#cells, this.#hidden)
+    }
   }
 
   #shown(): string {
@@ -206,10 +204,6 @@ class RowReader implements XmlReader {
     if (this.#kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
     if (value !== '' && this.#kind === 'n') return this.#format(value)
     return this.#kind === 'inlineStr' || this.#kind === 'str' ? unescaped(value) : value
-  }
-
-  #endRow(): void {
-    if (this.#cells.length > 0) this.#rows.add(this.#row, this.#cells, this.#hidden)
   }
 }
 

@@ -4,7 +4,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
-import { metered, type Source } from './source.ts'
+import type { Source } from './source.ts'
 
 const mostEntries = 10_000
 
@@ -91,11 +91,13 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
 
 /** Bytes inside a compressed file; only one piece is in memory at a time. */
 export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buffer> {
-  const [fed, out] = [{ taken: 0 }, { taken: 0 }]
-  const inflated = pipeline(Readable.from(metered(chunks, fed)), createGunzip(), () => undefined)
+  const gunzip = createGunzip()
+  const inflated: AsyncIterable<Buffer> = pipeline(Readable.from(chunks), gunzip, () => undefined)
+  let out = 0
   try {
-    for await (const piece of metered(inflated, out)) {
-      refuseSwelling(shown, out.taken, fed.taken)
+    for await (const piece of inflated) {
+      out += piece.length
+      refuseSwelling(shown, out, gunzip.bytesWritten)
       yield piece
     }
   } catch (cause) {

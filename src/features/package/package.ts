@@ -76,9 +76,10 @@ interface Files {
 /** There is no user to ask for confirmation, so a purchase that needs it requires `yes: true`. */
 async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
-  const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })
+  const stream = process.stdin
+  const intake = await openIntake({ args: files, flags, env: processEnvironment(), config, stream })
   const talk = { say, show: say, progress: () => undefined, ask: null }
-  return enqueue({ mill, intake, flags, prompts: talk, stream: process.stdin })
+  return enqueue({ mill, intake, flags, prompts: talk })
 }
 
 export { openPackage as openMill }

@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rankFrontier } from '../../../src/features/expand/statements.ts'
 import { makeTables } from '../../../src/core/enqueue/stage.ts'
+import type { PlanOrder } from '../../../src/core/enqueue/order.ts'
 import { mergeDuplicates } from '../../../src/core/enqueue/plan.ts'
 import { statement } from '../../../src/base/database/sql-file.ts'
 import { readTree } from '../../house/tree.ts'
@@ -61,18 +62,15 @@ afterAll(async () => {
 async function makeStage() {
   const { db } = server
   await makeTables({ held: db, wanted: db }, 0)
-  const price = { maxAgeMs: 0, origin: 'live', api: 'api.example.com', budget: null } as const
-  const rest = {
-    kind: 'nightly',
-    runDate: '2026-03-02',
-    adaptive: true,
-    wished: true,
-    part: 0.5,
-    shares: [{ tag: 'brand', share: 0.3 }],
-    prices: [],
-  } as const
+  const order: PlanOrder = {
+    ...{ list: 'list', source: null, reading: null, join: false, into: null, ifRemoved: 'keep' },
+    ...{ kind: 'nightly', runDate: '2026-03-02', budget: null, maxAgeMs: 0 },
+    ...{ origin: 'live', api: 'api.example.com', adaptive: true, wished: true },
+    ...{ part: 0.5, shares: [{ tag: 'brand', share: 0.3 }], prices: [] },
+    ...{ usable: 1, single: true, plain: true, request: null },
+  }
   await db.transaction().execute(async (trx) => {
-    await mergeDuplicates(trx, 0, { run: 1, joined: false, list: 1, order: { ...price, ...rest } })
+    await mergeDuplicates(trx, 0, { run: 1, joined: false, list: 1, order })
     await sql`create temporary table kept (like merged)`.execute(trx)
   })
   // The other one was dropped with its transaction.

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { processEnvironment } from '../../../src/base/config.ts'
 import { root } from '../../../src/base/root.ts'
-import { progressLine } from '../../../src/core/enqueue/command.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { wordsOf } from '../../support/job.ts'
 import { run } from '../../support/run.ts'
@@ -179,21 +178,5 @@ describe('npm run enqueue', () => {
   test('leaves no draft of its files behind', async () => {
     const names = await readdir(folder)
     expect(names.filter((name) => name.startsWith('.'))).toEqual([])
-  })
-})
-
-describe('the line of progress', () => {
-  test('shows the current step of an enqueue, and its progress', () => {
-    expect([
-      progressLine({ kind: 'reading', list: 'shoes', lines: 5, pace: { seconds: 0, share: null } }),
-      progressLine({ kind: 'reading', list: 'hats', lines: 500, pace: { seconds: 2, share: 0.5 } }),
-      progressLine({ kind: 'planning', list: 'shoes', lines: 9 }),
-      progressLine({ kind: 'queueing', run: 7, slices: 3 }),
-    ]).toEqual([
-      'reading shoes: 5 lines',
-      'reading hats: 500 lines, 250 a second, 50 % read, about 2 s left',
-      'planning shoes: 9 lines',
-      'queueing run 7: 3 slices',
-    ])
   })
 })

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 function open(flags: EnqueueFlags = {}, file = 'shoes.csv') {
   const env = { INIT_CWD: folder, MILL_HOME: join(folder, 'home') }
-  return openIntake({ args: [file], flags, env, config: readConfig(env) })
+  return openIntake({ args: [file], flags, env, config: readConfig(env), stream: process.stdin })
 }
 
 describe('an intake', () => {
@@ -36,9 +36,9 @@ describe('an intake', () => {
   })
 
   test.each([
-    [{ matchTypes: 'drop' }, /expected --match-types to be keep or strip/],
+    [{ matchTypes: 'drop' }, /expected --match-types to be one of keep, strip, got drop/],
     [{ maxAge: 'often' }, /expected --max-age to be a duration/],
-    [{ budget: '1.5' }, /expected --budget to be a whole number of credits/],
+    [{ budget: '1.5' }, /expected --budget to be a whole number up to 999999999999, got 1\.5/],
   ])('refuses %j and says what is expected', async (flags, message) => {
     await expect(open(flags)).rejects.toThrow(message)
   })

@@ -28,15 +28,16 @@ async function bought(
 ): Promise<{ files: readonly (string | null)[]; events: readonly string[] }> {
   const flags = as === undefined ? {} : { as }
   const env = { ...mill.env, INIT_CWD: folder }
-  const intake = await openIntake({ args: [arg], flags, env, config: mill.config })
+  const stream = once(text)
+  const intake = await openIntake({ args: [arg], flags, env, config: mill.config, stream })
   const events: string[] = []
   const talk = {
     say: (line: string) => void events.push(line),
     show: () => undefined,
-    progress: (step: { kind: string }) => void events.push(step.kind),
+    progress: (step: string) => void events.push(step.split(' ')[0] ?? ''),
     ask: null,
   }
-  const report = await enqueue({ mill, intake, flags, prompts: talk, stream: once(text) })
+  const report = await enqueue({ mill, intake, flags, prompts: talk })
   return { files: filesOf(report), events }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ListPlan, Plans } from '../../../src/core/enqueue/planning.ts'
-import { reportOf, summarise } from '../../../src/core/enqueue/result.ts'
+import { planLines, reportOf } from '../../../src/core/enqueue/result.ts'
 import { addUp } from '../../../src/core/enqueue/summary.ts'
 
 const list: ListPlan = {
@@ -55,6 +55,7 @@ const heading = {
   },
 } as const
 
+const supplier = { origin: 'live', api: 'api.example' } as const
 const none = { credits: 0, worst: 0, basis: 'nothing to buy' } as const
 
 function plansOf(committed: boolean, ...lists: readonly ListPlan[]): Plans {
@@ -63,24 +64,14 @@ function plansOf(committed: boolean, ...lists: readonly ListPlan[]): Plans {
 }
 
 function readings(...lists: readonly ListPlan[]): readonly string[] {
-  const supplier = { origin: 'live', api: 'api.example', account: 'api.example' } as const
-  const intake = {
-    files: [],
-    orders: [],
-    notices: [],
-    parameters: [],
-    maxAge: '12h',
-    budget: null,
-    maxCredits: null,
-  }
-  const { lists: shown } = summarise({ supplier }, intake, plansOf(true, ...lists))
-  return shown.map(({ reading }) => reading)
+  const lines = planLines(plansOf(true, ...lists), supplier, { parameters: [], maxAge: '12h' })
+  return lines.filter((line) => line.startsWith('list '))
 }
 
 describe('how a list was read', () => {
   test('is described with its encoding, delimiter, columns, and repeated headers', () => {
     expect(readings({ ...list, heading, headersAgain: [9, 12] })).toEqual([
-      'windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, repeated headers on line 9, 12',
+      'list        shoes, run 7: windows-1252, separated by semicolons, queries from "Keyword" (header on line 3), with target url, repeated headers on line 9, 12',
     ])
   })
 
@@ -89,7 +80,10 @@ describe('how a list was read', () => {
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
     const encoding = { label: 'utf-8', mark: 0, how: 'proven' } as const
     const plain = { ...list, heading: { ...heading, encoding, dialect } }
-    expect(readings(plain, list)).toEqual(['utf-8, one query per line, no header', 'as last read'])
+    expect(readings(plain, list)).toEqual([
+      'list        shoes, run 7: utf-8, one query per line, no header',
+      'list        shoes, run 7: as last read',
+    ])
   })
 })
 

@@ -1,8 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { type ListSummary, planLines, type PlanSummary } from '../../../src/core/enqueue/summary.ts'
+import type { ListPlan, Plans } from '../../../src/core/enqueue/planning.ts'
+import { planLines } from '../../../src/core/enqueue/result.ts'
 
-const list: ListSummary = {
-  list: 'shoes',
+const heading = {
+  file: 'shoes.csv',
+  sheet: null,
+  rows: [],
+  runnerUp: null,
+  verdict: { ignored: new Map(), decimals: new Map() },
+  encoding: { label: 'utf-8', mark: 0, how: 'proven' },
+  dialect: {
+    delimiter: ',',
+    headerLine: 1,
+    header: ['Keyword'],
+    columns: { query: 0, others: [], needed: 1, width: 1, ignored: ['Volume', 'CPC'] },
+  },
+} as const
+
+const counts = {
   rows: 12,
   accepted: 9,
   duplicates: 1,
@@ -12,24 +27,32 @@ const list: ListSummary = {
   reused: 3,
   unreadable: 0,
   already: 1,
+}
+
+const list: ListPlan = {
+  ...counts,
+  list: 'shoes',
   removed: { queries: 0, examples: [], byPrice: [] },
   removedCost: { credits: 0, worst: 0, basis: 'nothing to buy' },
   dropped: 0,
   run: 7,
+  joined: false,
+  done: false,
+  notAsked: 0,
+  unusedIntervals: 0,
+  shares: [],
+  before: { spent: 0, open: 0 },
+  toBuy: [],
+  estimate: { credits: 10, worst: 20, basis: 'seen' },
   reasons: [{ reason: 'no query', lines: 2 }],
-  column: null,
-  reading: 'utf-8, separated by commas',
-  ignored: ['Volume', 'CPC'],
+  heading,
+  headersAgain: [],
   notices: [],
   sample: { first: [], last: null },
 }
 
-const summary: PlanSummary = {
-  lists: [list],
-  origin: 'live',
-  api: 'api.example',
-  parameters: ['gl us', 'num 10'],
-  maxAge: '12h',
+const totals: Plans['totals'] = {
+  ...counts,
   estimate: { credits: 10, worst: 20, basis: 'seen' },
   balance: {
     remaining: 110,
@@ -43,17 +66,36 @@ const summary: PlanSummary = {
   },
 }
 
+/** The plan of these lists, as it is shown. */
+function linesOf(
+  lists: readonly ListPlan[],
+  {
+    origin = 'live',
+    estimate = totals.estimate,
+  }: Partial<Plans['totals']> & {
+    origin?: 'live' | 'sandbox'
+  } = {},
+): readonly string[] {
+  const plans = { lists, totals: { ...totals, estimate }, committed: true }
+  const intake = { parameters: ['gl us', 'num 10'], maxAge: '12h' }
+  return planLines(plans, { origin, api: 'api.example' }, intake)
+}
+
+function ignoring(ignored: readonly string[]): ListPlan {
+  const columns = { ...heading.dialect.columns, ignored }
+  return { ...list, heading: { ...heading, dialect: { ...heading.dialect, columns } } }
+}
+
 describe('the plan', () => {
   test('names the commands that read an unreadable answer again, or buy it again', () => {
-    const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
-    expect(planLines(some)).toContain(
+    expect(linesOf([{ ...list, list: "Anna's list", unreadable: 2 }])).toContain(
       "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again --yes buys them again",
     )
   })
 
   test('shows how many queries are sent, merged, reused and rejected, with their parameters and cost', () => {
-    expect(planLines(summary)).toEqual([
-      'list        shoes, run 7: utf-8, separated by commas',
+    expect(linesOf([list])).toEqual([
+      'list        shoes, run 7: utf-8, separated by commas, queries from "Keyword" (header on line 1)',
       '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
       '  queries   9: 5 to send, 3 reused from recent answers, 1 already in the run',
       '  ignored   columns "Volume", "CPC"',
@@ -73,20 +115,20 @@ describe('the plan', () => {
       lines: 1,
     }))
     const ignored = Array.from({ length: 84 }, (_, index) => `column ${index}`)
-    const lists = Array.from({ length: 3 }, () => ({ ...list, reasons, ignored }))
-    expect(planLines({ ...summary, lists }).length).toBeLessThan(45)
+    const lists = Array.from({ length: 3 }, () => ({ ...ignoring(ignored), reasons }))
+    expect(linesOf(lists).length).toBeLessThan(45)
     const many = Array.from({ length: 500 }, () => list)
-    expect(planLines({ ...summary, lists: many }).length).toBeLessThan(55)
+    expect(linesOf(many).length).toBeLessThan(55)
   })
 
   test('lets no name in a file control the terminal', () => {
-    const nasty = { ...list, list: 'a\u001b[2Jb', ignored: ['x\u009b31m'] }
-    expect(planLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
+    const nasty = { ...ignoring(['x\u009b31m']), list: 'a\u001b[2Jb' }
+    expect(linesOf([nasty]).join('')).not.toMatch(/\p{Cc}/u)
   })
 
   test('says if a price is unknown, and if credits are not real', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
-    const text = planLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
+    const text = linesOf([list], { estimate: unknown, origin: 'sandbox' }).join('\n')
     expect(text).toContain('cost        unknown')
     expect(text).toContain('SANDBOX')
   })

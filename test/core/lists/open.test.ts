@@ -133,7 +133,11 @@ describe('an archive', () => {
       zipOf({ 'Queries.csv': csv }).subarray(0, 60),
       'expected list.bin to be a whole archive',
     ],
-    ['without a table', zipOf({ 'a.json': '{}' }), 'expected a table in list.bin, got none'],
+    [
+      'without a table',
+      zipOf({ 'a.json': '{}' }),
+      'expected a table with a column of queries in list.bin, got "a.json"; name one with --sheet',
+    ],
     ['of a document', zipOf({ '[Content_Types].xml': '', 'word/document.xml': '' }), 'a document'],
     ['that swells', zipOf({ 'Queries.csv': Buffer.alloc(90_000_000, 'a\n') }), 'swells'],
   ])('%s is refused', async (_, bytes, reason) => {

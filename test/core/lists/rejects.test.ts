@@ -43,7 +43,7 @@ describe('rejected lines', () => {
   test('are written beside their list, with formulas disarmed, and replaced by the next reading', async () => {
     const list = listAt('b.csv')
     const path = rejectsPath(list.path)
-    expect(await writeRejects(list, pages)).toEqual({ path, beside: true })
+    expect(await writeRejects(list, pages)).toEqual({ path })
     await writeRejects(list, pages)
     expect(await readFile(path, 'utf8')).toBe(
       'line,reason,content\n3,no query,"\'=1+1,us"\n4,a stray quote,"a ""b"",us"\n',
@@ -54,11 +54,11 @@ describe('rejected lines', () => {
 
   test('never replace a file that is not ours, nor follow a link', async () => {
     await writeFile(join(folder, 'a.rejected.csv'), 'q\nfoo\n')
-    expect(await writeRejects(listAt('a.csv'), pages)).toMatchObject({ beside: false })
+    expect(dirname(await written(listAt('a.csv')))).toBe(join(home, 'rejected'))
     await removeRejects(listAt('a.csv'))
     expect(await readFile(join(folder, 'a.rejected.csv'), 'utf8')).toBe('q\nfoo\n')
     await symlink(join(folder, 'x.txt'), join(folder, 'b.rejected.csv'))
-    expect(await writeRejects(listAt('b.csv'), pages)).toMatchObject({ beside: false })
+    expect(dirname(await written(listAt('b.csv')))).toBe(join(home, 'rejected'))
     expect(await readFile(join(folder, 'x.txt'), 'utf8')).toBe('q\nfoo\n')
   })
 
@@ -73,7 +73,7 @@ describe('rejected lines', () => {
   test('are no longer elsewhere once they are beside their list', async () => {
     await writeRejects(listAt('later', 'a.csv'), pages)
     await mkdir(join(folder, 'later'))
-    expect(await writeRejects(listAt('later', 'a.csv'), pages)).toMatchObject({ beside: true })
+    expect(dirname(await written(listAt('later', 'a.csv')))).toBe(join(folder, 'later'))
     expect(await readdir(join(home, 'rejected'))).toEqual([])
   })
 
@@ -115,12 +115,14 @@ describe('rejected lines', () => {
     await removeRejects(list)
   })
 
-  test('that cannot be looked up are an error, and leave no draft', async () => {
+  test('that cannot be looked up leave no draft, and the reason is told', async () => {
     async function* broken() {
       yield lines
       throw new Error('the connection is gone')
     }
-    await expect(writeRejects(listAt('b.csv'), broken)).rejects.toThrow('the connection is gone')
-    expect(await readdir(folder)).toEqual(['x.txt'])
+    const reason = 'the connection is gone'
+    expect(await writeRejects(listAt('b.csv'), broken)).toEqual({ path: null, reason })
+    expect(await readdir(folder)).toEqual(['home', 'x.txt'])
+    expect(await readdir(join(home, 'rejected'))).toEqual([])
   })
 })

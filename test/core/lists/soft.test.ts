@@ -85,9 +85,10 @@ describe('the columns of known tools', () => {
       [null, null, null],
     ])
     expect(heading.dialect.columns.ignored).toEqual(['Global volume'])
-    const off = await read(text, { weightColumn: 'none' })
+    const off = await read(text, { map: [{ column: 'Volume', role: null }] })
     expect(off.queries[0]?.weight).toBe(null)
-    expect((await read(text, { weightColumn: 'Global volume' })).queries[0]?.weight).toBe(9)
+    const global = await read(text, { map: [{ column: 'Global volume', role: 'weight' }] })
+    expect(global.queries[0]?.weight).toBe(9)
   })
 
   test.each(['Keyword Difficulty', 'KD %', 'Difficulty', 'SEO Difficulty', 'Search Difficulty'])(
@@ -217,12 +218,5 @@ describe('a row', () => {
     const text = 'q,gl\n=SUM(A1:A3),us\n'
     expect((await read(text)).rejected).toMatchObject([{ reason: 'a formula instead of a query' }])
     expect((await read(text, { formulas: 'keep' })).texts).toEqual(['=SUM(A1:A3)'])
-  })
-
-  test('among the first lines is left out when a person says how many, and others keep their numbers', async () => {
-    const text = 'shoes,1,2\r\nx,y\r\nkeyword,volume\r\nhats,5\r\n'
-    const { texts, queries } = await read(text, { skip: 2 })
-    expect(texts).toEqual(['hats'])
-    expect(queries[0]?.line).toBe(4)
   })
 })
