@@ -146,7 +146,9 @@ describe('a pipe', () => {
     const reader = await open(path)
     await reader.read(Buffer.alloc(10))
     await reader.close()
-    await expect(written).rejects.toThrow(/^expected shown to be .* a reader that closed the pipe before/)
+    await expect(written).rejects.toThrow(
+      /^expected shown to be .* a reader that closed the pipe before/,
+    )
   })
 
   test('behind a link is written to as well', async () => {
