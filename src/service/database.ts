@@ -26,20 +26,15 @@ const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
 
-function connection(connectionString: string) {
-  return {
-    connectionString,
-    application_name: 'querymill service',
-    connectionTimeoutMillis: 30_000,
-  }
-}
+const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
 /** Applies the migrations and opens the pools. A lock protects the migrations if several services start at once. */
-export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
-  const trigramSchema = await prepare(databaseUrl)
+export async function openTables(connectionString: string, size = 8): Promise<Tables> {
+  const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {
     const pool = new pg.Pool({
-      ...connection(databaseUrl),
+      ...connection,
+      connectionString,
       max,
       keepAlive: true,
       options: `-c search_path=service,${trigramSchema} ${options}`,
@@ -59,17 +54,14 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
   return { pool, searches, close }
 }
 
-async function prepare(databaseUrl: string): Promise<string> {
-  const client = new pg.Client(connection(databaseUrl))
+async function prepare(connectionString: string): Promise<string> {
+  const client = new pg.Client({ ...connection, connectionString })
   client.on('error', () => undefined)
   try {
     await client.connect()
   } catch (cause) {
-    const reason = reasonOf(cause)
-    throw new Unreachable(
-      `expected a PostgreSQL server at DATABASE_URL, got ${reason}; start it, or correct the address`,
-      { cause },
-    )
+    const text = `expected a PostgreSQL server at DATABASE_URL, got ${reasonOf(cause)}; start it, or correct the address`
+    throw new Unreachable(text, { cause })
   }
   try {
     await refusePooler(client)

@@ -11,7 +11,7 @@ const pictures = processEnvironment()['DASHBOARD_PICTURES']
 let shop: Shop
 
 beforeAll(async () => {
-  shop = await openShop({ basePath: '/api' })
+  shop = await openShop()
 })
 afterAll(() => shop.service.close())
 
@@ -62,19 +62,18 @@ describe('access to the dashboard', () => {
   })
 
   test('is at the addresses that people type', async () => {
-    const lone = await openShop({ databaseUrl: shop.databaseUrl, basePath: '/search-api' })
-    for (const path of ['/', '/dashboard/keys', '/search-api', '/search-api/']) {
-      const at = path.startsWith('/search-api') ? lone.service.url.slice(0, -11) : shop.service.url
-      const response = await fetch(`${at}${path}`)
+    for (const path of ['/', '/dashboard', '/dashboard/keys', '/usage']) {
+      const response = await fetch(`${shop.service.url}${path}`)
       expect([path, response.status]).toEqual([path, 200])
       const links = [...(await response.text()).matchAll(/href="([^"]+)"/g)]
       expect(links.length).toBeGreaterThan(0)
       for (const [, href = ''] of links) {
-        const { status } = await fetch(new URL(href, `${at}${path}`))
+        // Relative, because a proxy may add a prefix.
+        expect(href).toMatch(/^\.{1,2}\//)
+        const { status } = await fetch(new URL(href, `${shop.service.url}${path}`))
         expect([href, status]).toEqual([href, 200])
       }
     }
-    await lone.service.close()
   })
 
   test('rejects a form from another site', async () => {
@@ -195,23 +194,6 @@ describe('forms of the dashboard', () => {
     const refused = await change('top-up', { credits: '5' })
     expect([refused.status, await left()]).toEqual([400, 49_999])
   })
-
-  test('find keys among many, page by page', async () => {
-    const lone = await openShop()
-    for (let n = 1; n <= 120; n += 1) {
-      await lone.service.keys.create({ kind: 'test', name: `shop ${n}.` })
-    }
-    const see = async (query: string) => String((await lone.ask(`/dashboard?${query}`)).body)
-    const rows = (body: string) => body.match(/<td><code>sk_/g)?.length
-    const first = await see('')
-    expect([rows(first), first.includes('120 of 120 keys, page 1 of 3')]).toEqual([50, true])
-    expect(first).toContain('shop 120.')
-    const last = await see('q=&page=3')
-    expect([rows(last), last.includes('shop 1.')]).toEqual([20, true])
-    const found = await see('q=SHOP+77.')
-    expect([rows(found), found.includes('1 of 120 keys')]).toEqual([1, true])
-    await lone.service.close()
-  })
 })
 
 describe('the usage page of customers', () => {
@@ -298,16 +280,12 @@ describe.skipIf(!has('chromium'))(
       )
       await tables.close()
       const page = await open(width)
-      expect(await page.locator('svg rect').count()).toBeGreaterThan(20)
-      expect(await page.locator('.legend').textContent()).toContain(
+      expect(await page.locator('table.days').textContent()).toContain(
         'A shop with a rather long name',
       )
       const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
       expect(wide).toBeLessThanOrEqual(width)
-      // The days under the bars are readable.
-      const label = await page.locator('svg text').last().boundingBox()
-      expect(label?.height ?? 0).toBeGreaterThan(9)
-      // No table is cut off at the edge of the window either.
+      // No table is cut off at the edge of the window.
       const last = await page.locator('table.days th').last().boundingBox()
       expect((last?.x ?? Infinity) + (last?.width ?? 0)).toBeLessThanOrEqual(width)
       if (pictures !== undefined) {
