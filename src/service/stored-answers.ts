@@ -37,7 +37,7 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 /** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
 export async function claimAnswer(pool: pg.Pool, again: Again) {
   const { account, key, leaseMs, gone } = again
-  const asked = hash('sha256', identityOf(again.search), 'buffer')
+  const asked = hash('sha256', JSON.stringify(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
@@ -84,16 +84,6 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/** The request as text. */
-function identityOf(search: Search): string {
-  return JSON.stringify({
-    ...search,
-    // A parameter that is sent with its default value equals one that is not sent.
-    hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
-    device: search.device === 'desktop' ? null : search.device,
-  })
-}
-
 /** Releases a claim without an answer or a charge; the next request with this key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
@@ -121,8 +111,6 @@ export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent and had no effect. */
   readonly ignored: readonly string[]
-  /** True when some of the engines behind the answer failed. */
-  readonly partial: boolean
 }
 
 /** The account that sends a search, and the time limits of the search. */
@@ -137,7 +125,7 @@ export interface Asker {
   readonly deadline: number
 }
 
-/** A source of answers: generated pages, the documents of this machine, or the web. */
+/** A source of answers: generated pages, or the documents of this machine. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>

@@ -376,7 +376,6 @@ describe('the description of the API', () => {
       '429',
       '431',
       '500',
-      '502',
       '503',
       '504',
     ])

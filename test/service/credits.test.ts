@@ -41,7 +41,6 @@ function found(results: number): Answered {
       })),
     },
     ignored: [],
-    partial: false,
   }
 }
 
