@@ -34,16 +34,9 @@ export interface Order extends PaidSearch {
 
 /** Returns the stored answer of the Idempotency-Key, or a new one. */
 export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
-  const { idempotencyKey, key, search, gone } = order
-  if (idempotencyKey === null) return await sellOnce(shop, order, null)
-  const claim = await claimAnswer(shop.pool, {
-    account: key.accountId,
-    key: idempotencyKey,
-    search,
-    leaseMs: shop.leaseMs,
-    waitMs: order.deadline - performance.now(),
-    gone,
-  })
+  const { idempotencyKey: key } = order
+  if (key === null) return await sellOnce(shop, order, null)
+  const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
   if (claim.kind === 'kept') {
     const answered = JSON.parse(claim.answer) as Answered
     return { ...answered, used: claim.used, remaining: claim.remaining, again: true }

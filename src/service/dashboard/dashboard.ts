@@ -46,23 +46,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, {}))
   app.get('/dashboard/style.css', sendStyle)
-  /** `change` returns a new key, or whether there is such a key or account. */
-  const add = <Shape extends z.ZodType>(
-    path: string,
-    shape: Shape,
-    change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean>,
-  ) =>
-    app.post(`/dashboard/${path}`, async (c) => {
-      try {
-        const done = await change(await readForm(c, shape), Number(c.req.param('id')))
-        if (typeof done === 'object') return await show(c, { issued: done })
-        if (!done) throw new Refusal(404, 'There is no such key')
-        return c.redirect(`${rootOf(c)}dashboard`, 303)
-      } catch (error) {
-        if (error instanceof Misuse) return await show(c, { problem: error.message })
-        throw error
-      }
-    })
+  const add = formsOf(app, show)
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
   add('keys', newShape, async (form) => {
@@ -79,14 +63,30 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     keys.rotate({ id, graceMs: grace * hourMs }),
   )
   add(`${key}/change`, changeShape, ({ name, rate = null }, id) => keys.change({ id, name, rate }))
-  add(`${account}/top-up`, creditsShape, async ({ credits = 0 }, id) => {
-    await keys.topUp({ account: id, credits })
-    return true
-  })
-  add(`${account}/plan`, planShape, async ({ plan }, id) => {
-    await keys.changePlan({ account: id, plan })
-    return true
-  })
+  add(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
+    keys.topUp({ account: id, credits }),
+  )
+  add(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
+}
+
+/** Returns a function that adds a form. `change` returns a new key to show, or false if there is no such key. */
+function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
+  return <Shape extends z.ZodType>(
+    path: string,
+    shape: Shape,
+    change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean | number>,
+  ) =>
+    app.post(`/dashboard/${path}`, async (c) => {
+      try {
+        const done = await change(await readForm(c, shape), Number(c.req.param('id')))
+        if (typeof done === 'object') return await show(c, { issued: done })
+        if (done === false) throw new Refusal(404, 'There is no such key')
+        return c.redirect(`${rootOf(c)}dashboard`, 303)
+      } catch (error) {
+        if (error instanceof Misuse) return await show(c, { problem: error.message })
+        throw error
+      }
+    })
 }
 
 /** Adds the page on which customers see the usage of their account with their key. The key is never in an address. */
