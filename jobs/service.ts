@@ -13,7 +13,10 @@ await runCommand<ServiceFlags>(
       program
         .option('--port <n>', 'port to listen on; 0: any free one', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
-        .option('--upstream <name>', 'source of answers for live keys: local or mock', 'local')
+        .option(
+          '--upstream <name>',
+          'source of answers for live keys: local, searxng or mock; default: UPSTREAM',
+        )
         .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
         .option('--log <what>', 'requests or none', 'requests'),
   },

@@ -67,6 +67,8 @@ function readAll(reader: SettingsReader) {
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.webhook(),
     unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
+    upstream: reader.value('UPSTREAM') ?? 'local',
+    searxngUrl: reader.value('SEARXNG_URL') ?? null,
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
     servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
     keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
@@ -256,7 +258,7 @@ const names = Object.keys(settings)
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
 /** Settings that other programs also use, under the same or similar names. */
-const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL)$/
+const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
   flag: 'among the settings of the program',

@@ -189,6 +189,15 @@ export const settings = {
     fallback: '127.0.0.1',
   },
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
+  UPSTREAM: {
+    shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
+    hint: 'the source of answers for live keys of the search service',
+    fallback: 'local',
+  },
+  SEARXNG_URL: {
+    shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
+    hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
+  },
   SERVICE_PUBLIC_URL: {
     shape: address(['http:', 'https:'], 'https://search.example.com').transform(
       (text) => new URL(text),

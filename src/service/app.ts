@@ -81,7 +81,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
     const search = readSearch(c.req.valid('query'))
     const key = c.get('key')
     c.set('rate', await countRequest(parts.pool, key))
-    const { answer, used, remaining, again, ignored } = await serve(parts, {
+    const { answer, used, remaining, again, ignored, partial } = await serve(parts, {
       key,
       search,
       idempotencyKey: readIdempotencyKey(c.req.header('idempotency-key')),
@@ -103,6 +103,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       ...secureHeaders,
       ...jsonType,
       ...(ignored.length === 0 ? {} : { 'x-ignored-params': ignored.join(', ') }),
+      ...(partial ? { 'x-upstream-partial': 'true' } : {}),
       ...(again ? { 'x-idempotency-replayed': 'true' } : {}),
       'x-credits-used': String(used),
       'x-credits-remaining': String(remaining),

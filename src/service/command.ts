@@ -11,7 +11,7 @@ import { startService, upstreams } from './start.ts'
 export interface ServiceFlags {
   readonly port: string
   readonly host: string
-  readonly upstream: string
+  readonly upstream?: string
   readonly publicUrl?: string
   readonly log: string
 }
@@ -26,7 +26,7 @@ export async function runService({
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
-  const { publicUrl, ...config } = readConfig(env, flags)
+  const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
   // Errors link to a help page, and no default address works for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
@@ -37,7 +37,7 @@ export async function runService({
   // Requests are logged with the level info, problems with higher ones.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
-    upstream: wordFlag('upstream', options.upstream, upstreams),
+    upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),
     databaseUrl: await findDatabase(config),
     port,
     host: options.host,
@@ -45,6 +45,7 @@ export async function runService({
     password: config.servicePassword,
     keepMs: config.keepQueriesMs,
     publicUrl: publicUrl?.href,
+    searxngUrl,
   })
   const { url } = closers.add('service', opened, (open) => open.close())
   print(JSON.stringify({ url }))

@@ -76,10 +76,11 @@ export const searchAnswers = {
     headers: {
       ...keyedAnswer,
       'X-Ignored-Params': header('names of parameters that were sent and had no effect.'),
+      'X-Upstream-Partial': header('present if some of the engines failed.'),
       'X-Idempotency-Replayed': header('present if the answer was sent before.'),
     },
   },
-  ...refusals([402, 422, 504], keyedAnswer),
+  ...refusals([402, 422, 502, 504], keyedAnswer),
   ...refusals([409], { ...keyedAnswer, ...retryAfter }),
   ...usualRefusals,
 }

@@ -21,7 +21,8 @@ export const reasons = {
   429: 'Too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress. Wait as long as `Retry-After` says.',
   431: 'The headers are too large.',
   500: 'A bug of ours.',
-  503: 'The database behind the service does not answer. Try again as `Retry-After` says.',
+  502: 'A search engine behind the service sent an invalid answer. Try again later.',
+  503: 'No search engine behind the service answered. Try again as `Retry-After` says.',
   504: 'The search took too long. Try again, with fewer results.',
 } as const
 
@@ -93,6 +94,13 @@ export function ourFault(): Refusal {
 /** Response if a search was not done by its deadline. */
 export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
+}
+
+/** Response if no engine answered. This is different from an empty result, and it is not charged. */
+export function noEngine(retryAfter: string): Refusal {
+  return new Refusal(503, 'No search engine answered; nothing was charged', {
+    'retry-after': retryAfter,
+  })
 }
 
 /** Refuses parameters that break their rules, and names the first problem. */

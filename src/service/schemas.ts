@@ -110,7 +110,7 @@ export const searchParams = z.object({
   device: z.enum(devices, deviceRule).optional().openapi({
     default: 'desktop',
     description:
-      'Not in the specification: default desktop; the others are accepted and named in X-Ignored-Params, since the results do not depend on them.',
+      'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
   api_key: z.string().optional().openapi({
     description:
@@ -196,10 +196,7 @@ export type SearchResponse = z.infer<typeof searchResponse>
 /** A search as providers see it, with a value for every parameter. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/**
- * Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. A parameter that is sent
- * with its default value equals one that is not sent.
- */
+/** Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. */
 export function readSearch({
   q,
   num = 10,
@@ -211,10 +208,10 @@ export function readSearch({
   return {
     q,
     num,
-    hl: hl === undefined || hl.toLowerCase() === 'en' ? null : hl,
+    hl: hl ?? null,
     gl: gl?.toUpperCase() ?? null,
     location: location?.trim() || null,
-    device: device === undefined || device === 'desktop' ? null : device,
+    device: device ?? null,
   }
 }
 

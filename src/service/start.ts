@@ -1,6 +1,7 @@
 // Starts the search service: opens its components, serves, and cleans up after requests that died.
 
 import type pg from 'pg'
+import { Misuse } from '../base/errors.ts'
 import { type Log, quietLog } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
@@ -8,19 +9,22 @@ import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
 import { KeyCredits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { forgetAnswers, type Provider } from './stored-answers.ts'
+import { forgetAnswers } from './stored-answers.ts'
 import { Keys } from './keys.ts'
 import { closeServer, listen } from './listen.ts'
 import { openLocal } from './upstream/local.ts'
 import { noDrift, openDrift, openMock } from './upstream/mock.ts'
+import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
   /** 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys: the documents of this machine, generated pages, or a provider of a test. */
-  readonly upstream?: (typeof upstreams)[number] | Provider
+  /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or generated pages. */
+  readonly upstream?: (typeof upstreams)[number]
+  /** Address of SearXNG, with upstream `searxng`. */
+  readonly searxngUrl?: URL | null
   /** Seed of answers that change from day to day; if unset, answers do not change. */
   readonly drift?: string | undefined
   /** If true, most changing answers stay the same for days or weeks. */
@@ -36,10 +40,12 @@ export interface ServiceOptions {
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
+  /** Time limit of upstream `searxng`: results received by then are the answer. */
+  readonly upstreamMs?: number
 }
 
 /** Sources of answers for live keys. */
-export const upstreams = ['local', 'mock'] as const
+export const upstreams = ['local', 'searxng', 'mock'] as const
 
 const sweepMs = 60_000
 const graceMs = 8000
@@ -59,7 +65,7 @@ export async function startService(options: ServiceOptions) {
     let base = ''
     const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
     const app = buildApp({
-      ...openSources(options, tables),
+      ...openSources(options, tables, log),
       pool,
       publicUrl,
       log,
@@ -92,12 +98,19 @@ export async function startService(options: ServiceOptions) {
 }
 
 /** Opens the sources of answers for test keys and for live keys. */
-function openSources(options: ServiceOptions, tables: Tables) {
-  const { upstream = 'local', drift: seed, today = () => new Date(), calm } = options
-  const drift = seed === undefined ? noDrift : openDrift(seed, today, calm)
+function openSources(options: ServiceOptions, tables: Tables, log: Log) {
+  const { upstream = 'local', searxngUrl: url, today = () => new Date() } = options
+  const drift =
+    options.drift === undefined ? noDrift : openDrift(options.drift, today, options.calm)
   const mock = openMock(drift)
   if (upstream === 'mock') return { mock, provider: mock }
-  return { mock, provider: upstream === 'local' ? openLocal(tables, drift) : upstream }
+  if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
+  if (url === undefined || url === null) {
+    throw new Misuse(
+      'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
+    )
+  }
+  return { mock, provider: openSearxng({ url, log, budgetMs: options.upstreamMs }) }
 }
 
 /** Runs every minute: refunds dead requests, and deletes old answers and queries. */

@@ -32,7 +32,7 @@ export async function claimAnswer(
 ) {
   const { gone } = order
   const account = order.key.accountId
-  const asked = hash('sha256', JSON.stringify(order.search), 'buffer')
+  const asked = hash('sha256', identityOf(order.search), 'buffer')
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
     const { rowCount } = await pool.query({
@@ -78,6 +78,16 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
+/** The request as text. */
+function identityOf(search: Search): string {
+  return JSON.stringify({
+    ...search,
+    // A parameter that is sent with its default value equals one that is not sent.
+    hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
+    device: search.device === 'desktop' ? null : search.device,
+  })
+}
+
 /** Releases a claim without an answer or a charge; the next request with this key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
@@ -105,6 +115,8 @@ export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent and had no effect. */
   readonly ignored: readonly string[]
+  /** True when some of the engines behind the answer failed. */
+  readonly partial: boolean
 }
 
 /** The account that sends a search, and the time limits of the search. */
@@ -119,7 +131,7 @@ export interface Asker {
   readonly deadline: number
 }
 
-/** A source of answers: generated pages, or the documents of this machine. */
+/** A source of answers: generated pages, the documents of this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>

@@ -74,6 +74,8 @@ describe('an invalid setting', () => {
     MILL_WEBHOOK_EVENTS: 'stop, everything',
     MILL_WEBHOOK_FORMAT: 'teams',
     MILL_UNATTENDED: 'soon',
+    UPSTREAM: 'elsewhere',
+    SEARXNG_URL: 'redis://searxng',
   }
 
   test.each(Object.keys(wrong))('%s is reported with its value', (name) => {

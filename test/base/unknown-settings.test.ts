@@ -75,9 +75,9 @@ describe('a misspelt setting in the environment', () => {
   })
 
   test.each([
-    { SERVICE_NAME: 'shop', SERVICE_VERSION: '3', REDIS_PASSWORD: 'x' },
+    { SERVICE_NAME: 'shop', SERVICE_VERSION: '3', SEARXNG_SECRET: 'x', REDIS_PASSWORD: 'x' },
     { AWS_ENDPOINT_URL_SQS: 'https://sqs.example.com', AWS_REGIONS: 'eu' },
-    { DATABASE_URI: 'postgres://other/one', REDIS_URI: 'redis://other' },
+    { DATABASE_URI: 'postgres://other/one', REDIS_URI: 'redis://other', UPSTREAMS: 'a' },
     { SEARCH_API_PORT: 'tcp://10.0.0.9:80', SEARCH_API_SERVICE_HOST: '10.0.0.9' },
     {
       MILL_SERVICE_HOST: '10.0.0.9',
@@ -163,6 +163,7 @@ describe('a misspelt setting in .env', () => {
       'POSTGRES_PASSWORD=a',
       'REDIS_PASSWORD=b',
       'REDIS_PORT=6380',
+      'SEARXNG_SECRET=c',
       'OTHER_PROGRAM=yes',
       "MILL_ACCOUNT='main",
     ].join('\n')

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -94,6 +95,25 @@ describe('the Compose file', () => {
     const loose = services.filter(([, { image }]) => !/:.*\d|:local$/.test(image))
     expect(loose.map(([name]) => name)).toEqual([])
   })
+
+  test('the metasearch without a secret ends at once and says what to set', () => {
+    const { services: all } = z
+      .looseObject({
+        services: z.looseObject({ searxng: z.object({ entrypoint: z.array(z.string()) }) }),
+      })
+      .parse(parse(read('docker-compose.yml')))
+    const [shell = '', ...args] = all.searxng.entrypoint.map((word) => word.replaceAll('$$', '$'))
+    const { status, stderr } = spawnSync(shell, args, { env: { SEARXNG_SECRET: '' } })
+    expect(status).toBe(64)
+    expect(String(stderr)).toMatch(/^expected SEARXNG_SECRET to be set in \.env, got nothing/)
+  })
+
+  test('the settings of the metasearch are readable, and allow programs', () => {
+    const metasearch = z
+      .looseObject({ search: z.object({ formats: z.array(z.string()) }) })
+      .parse(parse(compose.configs['searxng']?.content ?? ''))
+    expect(metasearch.search.formats).toContain('json')
+  })
 })
 
 describe('the image', () => {
@@ -135,7 +155,7 @@ describe('the image', () => {
 
 describe('the example of settings', () => {
   test('it contains every setting once, and nothing else', () => {
-    const ofContainers = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD']
+    const ofContainers = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SEARXNG_SECRET']
     const shown = settingsShown(read('.env.example'))
     expect(shown.toSorted()).toEqual([...Object.keys(settings), ...ofContainers].toSorted())
   })

@@ -155,7 +155,7 @@ describe('searches that fail', () => {
     return rows[0]?.used
   }
 
-  test.each([500, 503] as const)('a provider that fails with %i is refunded', async (status) => {
+  test.each([502, 503] as const)('a provider that fails with %i is refunded', async (status) => {
     const error = await fail(() => Promise.reject(new Refusal(status, 'down')))
     expect(error).toMatchObject({ status })
     expect(await used()).toBe(0)
@@ -183,7 +183,7 @@ describe('searches that fail', () => {
 
   test('the number of results decides the price, the rest is released', async () => {
     const empty = { intent: '', sentiment: '', clusters: [], entities: [], related_searches: [] }
-    const answered = { answer: { ...empty, organic_results: [] }, ignored: [] }
+    const answered = { answer: { ...empty, organic_results: [] }, ignored: [], partial: false }
     const parts = shelf(() => Promise.resolve(answered))
     expect(await sellAnswer(parts, order())).toMatchObject({ used: 1, remaining: 9 })
     expect(await used()).toBe(1)

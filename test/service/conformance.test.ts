@@ -376,6 +376,7 @@ describe('the description of the API', () => {
       '429',
       '431',
       '500',
+      '502',
       '503',
       '504',
     ])

@@ -41,6 +41,7 @@ function found(results: number): Answered {
       })),
     },
     ignored: [],
+    partial: false,
   }
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashKey } from '../../src/service/keys.ts'
 import { patienceMs } from '../support/patience.ts'
 import { openShop, type Shop } from './shop.ts'
-import { openHeld } from './upstream/held.ts'
+import { fakeResult, startFakeSearxng } from './upstream/metasearch.ts'
 
 let shop: Shop
 
@@ -185,11 +185,12 @@ describe('stored data', () => {
 
 describe('a revoked key', () => {
   test('buys nothing more after its search in progress, which is charged once', async () => {
-    const upstream = openHeld()
-    const web = await openShop({ upstream })
+    const upstream = await startFakeSearxng()
+    const web = await openShop({ upstream: 'searxng', searxngUrl: upstream.url })
     let go = () => {}
     const held = new Promise<void>((resolve) => (go = resolve))
-    upstream.hold(() => held)
+    upstream.hold(held)
+    upstream.behave(() => ({ results: [fakeResult(1)], suggestions: ['a', 'b', 'c', 'd'] }))
     const issued = await web.service.keys.create({ kind: 'live', credits: 9 })
     const inWork = web.ask('/v1/search?q=tea', issued.key)
     await expect.poll(() => upstream.asked.length).toBe(1)
@@ -201,5 +202,6 @@ describe('a revoked key', () => {
     const used = (await web.service.keys.usage()).find(({ key_id }) => key_id === issued.id)
     expect(used).toMatchObject({ requests: 1, credits: 1 })
     await web.service.close()
+    await upstream.close()
   })
 })

@@ -142,7 +142,7 @@ describe('a search with an Idempotency-Key', () => {
     const asked = hash('sha256', JSON.stringify(before), 'buffer')
     const answer = { intent: 'kept', sentiment: '', clusters: [], entities: [] }
     const lists = { organic_results: [], related_searches: [] }
-    const kept = { answer: { ...answer, ...lists }, ignored: [] }
+    const kept = { answer: { ...answer, ...lists }, ignored: [], partial: false }
     await tables.pool.query(
       `insert into kept_answers (account_id, key, asked, claim, answer, used, remaining)
       values ($1, 'old', $2, gen_random_uuid(), $3, 1, 9)`,

@@ -8,11 +8,12 @@ import { claimAnswer } from '../../src/service/stored-answers.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { openShop, type AskOptions, type Reply, type Shop } from './shop.ts'
-import { type HeldProvider, openHeld } from './upstream/held.ts'
+import { startFakeSearxng, type FakeSearxng } from './upstream/metasearch.ts'
 import { withoutDatabase } from './without.ts'
 
 let shop: Shop
-let upstream: HeldProvider
+let upstream: FakeSearxng
+let web: Shop
 let hurried: Shop
 let live: string
 let slowHead: Promise<string>
@@ -20,14 +21,26 @@ let slowHead: Promise<string>
 beforeAll(async () => {
   shop = await openShop({ password: new Secret('the password of a test') })
   live = await shop.live()
-  upstream = openHeld()
-  hurried = await openShop({ databaseUrl: shop.databaseUrl, upstream, deadlineMs: 1000 })
+  upstream = await startFakeSearxng()
+  web = await openShop({
+    databaseUrl: shop.databaseUrl,
+    upstream: 'searxng',
+    searxngUrl: upstream.url,
+  })
+  hurried = await openShop({
+    databaseUrl: shop.databaseUrl,
+    upstream: 'searxng',
+    searxngUrl: upstream.url,
+    deadlineMs: 1000,
+  })
   // Given up after 20 to 25 seconds, while the other cases are tested.
   slowHead = say('GET /v1/search?q=slow HTTP/1.1\r\nHost: a\r\n')
 })
 afterAll(async () => {
   await hurried.service.close()
+  await web.service.close()
   await shop.service.close()
+  await upstream.close()
 })
 
 /** Sends raw bytes to the port, and reads until the server ends the connection. */
@@ -159,11 +172,13 @@ describe('the body of an error has only the fields of the specification', () => 
     await lone.service.close()
   })
 
-  test('500 and 504 for a provider that fails or takes too long', async () => {
-    const key = await shop.live()
-    upstream.hold(() => Promise.reject(new Error('a bug')))
-    expect(shown(await hurried.ask(search, key))).toStrictEqual(refusal(500))
-    upstream.hold(() => new Promise(() => undefined))
+  test('502, 503 and 504 for an upstream with invalid answers, failures or time-outs', async () => {
+    const key = await web.live()
+    upstream.behave(() => ({ status: 200, body: 'nonsense' }))
+    expect(shown(await web.ask(search, key))).toStrictEqual(refusal(502))
+    upstream.behave(() => ({ status: 500, body: '' }))
+    expect(shown(await web.ask(search, key))).toStrictEqual(refusal(503))
+    upstream.behave(() => 'never')
     expect(shown(await hurried.ask(search, key))).toStrictEqual(refusal(504))
   })
 

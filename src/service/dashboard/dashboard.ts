@@ -124,10 +124,12 @@ function showOf({ keys, publicUrl }: DashboardParts) {
     c: Context<DoorEnv>,
     { issued = null, problem = null }: { issued?: IssuedKey | null; problem?: string | null },
   ) => {
+    const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
       root: rootOf(c),
       address: publicUrl(),
       keys: await keys.list(),
+      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
       used: await keys.usage({ days: shownDays }),
       issued,
       problem,

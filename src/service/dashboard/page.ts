@@ -24,6 +24,8 @@ interface DashboardView extends PageView {
   /** Address of the service as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
+  /** Text that the shown keys contain, and the number of the page of them. */
+  readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   /** A key that was just created; shown only once. */
   readonly issued: IssuedKey | null
@@ -37,7 +39,6 @@ export const shownDays = 30
 /** Renders the whole page on the server; it needs no script. */
 export function renderDashboard(view: DashboardView) {
   const { root, address, keys, used, issued, ticket } = view
-  const rows = keys.toReversed().map((key) => renderKey(`${root}dashboard`, key))
   return renderPage(
     view,
     'dashboard/style.css',
@@ -54,7 +55,7 @@ export function renderDashboard(view: DashboardView) {
         <button class="main">Create key</button>
       </form>
       <h2>Keys</h2>
-      ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderTable('keys', keyHeads, rows)}
+      ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(view)}
       ${renderUsed(used)}`,
   )
 }
@@ -126,6 +127,43 @@ function renderLow(keys: readonly ListedKey[]) {
       ${items}
     </ul>
   </div>`
+}
+
+const keysOnPage = 50
+
+/** The keys that contain the wanted text, newest first, one page of them. */
+function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
+  const path = `${root}dashboard`
+  const found = keys
+    .filter(({ id, key, name, account }) =>
+      `${id} ${key} ${name} account ${account}`.toLowerCase().includes(word.toLowerCase()),
+    )
+    .toReversed()
+  const pages = Math.max(1, Math.ceil(found.length / keysOnPage))
+  const current = Math.min(Math.max(1, nth), pages)
+  const rows = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const link = (to: number, text: string) =>
+    to < 1 || to > pages
+      ? ''
+      : html`<a href="${path}?${new URLSearchParams({ q: word, page: String(to) })}">${text}</a>`
+  return html`<form class="find" method="get" action="${path}">
+      <input
+        name="q"
+        value="${word}"
+        aria-label="Find keys"
+        placeholder="name, account 3, last characters"
+      />
+      <button>Find</button>
+    </form>
+    <p class="soft">
+      ${found.length} of ${keys.length} keys, page ${current} of ${pages}
+      ${link(current - 1, 'previous page')} ${link(current + 1, 'next page')}
+    </p>
+    ${renderTable(
+      'keys',
+      keyHeads,
+      rows.map((key) => renderKey(path, key)),
+    )}`
 }
 
 function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
@@ -251,7 +289,7 @@ button{cursor:pointer;width:auto;white-space:nowrap}button.main{background:var(-
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.45rem .6rem .45rem 0;border-bottom:1px solid var(--line);vertical-align:middle}
 th{font-size:.85rem;color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-summary{cursor:pointer}details form{margin:.4rem 0}input[type=checkbox]{width:auto;min-height:0}
+form.find{display:flex;gap:.4rem;max-width:26rem}summary{cursor:pointer}details form{margin:.4rem 0}input[type=checkbox]{width:auto;min-height:0}
 td form{display:flex;gap:.4rem;align-items:center}td form input{min-width:5rem}
 table.days td{white-space:nowrap;padding-right:1rem}
 tr.gone td{color:var(--soft)}code{font-family:ui-monospace,monospace;font-size:.92em}

@@ -3,7 +3,7 @@
 import { parseUrl } from '../../base/address.ts'
 import type { FoundAnswer } from '../stored-answers.ts'
 import { titleAlone } from '../corpus/document.ts'
-import type { OrganicResult } from '../schemas.ts'
+import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
 import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
@@ -14,6 +14,7 @@ interface Findings {
   /** Results and further candidates: labels are based on more pages than are shown. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
+  readonly known: readonly NamedEntity[]
 }
 
 /** Adds the labels to the results. Lists are not padded: if nothing is known, they are empty. */
@@ -22,7 +23,7 @@ export async function enrich(
   found: Findings,
   gazetteer: Gazetteer,
 ): Promise<FoundAnswer> {
-  const { results, pool, suggestions } = found
+  const { results, pool, suggestions, known } = found
   const top = results.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${titleAlone(title)}. ${snippet}`)
   const clusters = labelClusters(q, freshTexts(pool), (text) => gazetteer.isName(text))
@@ -33,7 +34,7 @@ export async function enrich(
     ),
     sentiment: labelSentiment(q, texts),
     clusters,
-    entities: await findEntities({ q, texts }, gazetteer),
+    entities: await findEntities({ q, texts, known }, gazetteer),
     organic_results: results,
     related_searches: relateSearches(q, {
       suggestions,

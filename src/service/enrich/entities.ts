@@ -11,6 +11,8 @@ interface Found {
   readonly q: string
   /** Title and snippet of each result. */
   readonly texts: readonly string[]
+  /** Typed entities that the upstream reports. */
+  readonly known: readonly NamedEntity[]
 }
 
 /** Returns known names, then names that the tagger finds. Favours precision over recall. */
@@ -20,6 +22,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
     const key = entity.name.toLowerCase()
     if (!byName.has(key)) byName.set(key, entity)
   }
+  found.known.forEach(add)
   gazetteer.findAny(found.q).forEach(add)
   repeated(found.texts.map((text) => gazetteer.findNames(text))).forEach(add)
   for (const entity of await tag(found)) add(entity)

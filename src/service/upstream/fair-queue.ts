@@ -9,21 +9,21 @@ interface QueueLimits {
   readonly places: number
   /** Maximum turns in progress per account. */
   readonly placesPerAccount: number
-  /** Maximum queued turns per account; beyond it, turns are refused. */
+  /** Maximum queued turns per account; beyond it, turns with a deadline are refused. */
   readonly waitingPerAccount: number
 }
 
-/** One search at the upstream. */
+/** One piece of work at the upstream: a whole search, or one page of it. */
 export interface Turn {
   readonly account: number
   /** Removes a turn that has not begun from the queue when it aborts. */
   readonly signal: AbortSignal
-  /** Time of `performance.now()` by which the turn must end. */
-  readonly deadline: number
+  /** Time of `performance.now()` by which the turn must end; null: only the signal limits the wait. */
+  readonly deadline: number | null
 }
 
 interface Waiter {
-  readonly deadline: number
+  readonly deadline: number | null
   /** Ends the wait: the turn begins, or it is refused. */
   readonly end: (refusal: Refusal | null) => void
 }
@@ -77,7 +77,8 @@ export class FairQueue {
   #wait({ account, signal, deadline }: Turn): Promise<void> {
     const line = this.#waiting.get(account) ?? []
     const ends = this.#turnsAhead(account) + 1
-    const isFull = line.length >= this.#limits.waitingPerAccount
+    // A turn without a deadline belongs to a search in progress, whose pages must not be lost.
+    const isFull = deadline !== null && line.length >= this.#limits.waitingPerAccount
     if (isFull || !this.#isInTime(deadline, ends)) throw this.#refusal(ends)
     this.#waiting.set(account, line)
     return new Promise((resolve, reject) => {
@@ -148,8 +149,8 @@ export class FairQueue {
    * True when a turn that starts after this many others have ended can meet its deadline, or while there is no
    * estimate.
    */
-  #isInTime(deadline: number, ends: number): boolean {
-    if (this.#turnMs === null) return true
+  #isInTime(deadline: number | null, ends: number): boolean {
+    if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 

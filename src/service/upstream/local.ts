@@ -88,12 +88,14 @@ async function answer(
       // The specification has no field for the corrected query, so the corrected query becomes the first related
       // search.
       suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
+      known: [],
     },
     gazetteer,
   )
   return {
     answer: meant === null ? said : { ...said, interpretation: meant },
     ignored: ignoredParams(search, ranked),
+    partial: false,
   }
 }
 

@@ -42,13 +42,15 @@ export function openMock(drift: Drift = noDrift) {
   return {
     name: 'mock',
     answer: (search: Search): Promise<Answered> =>
-      Promise.resolve({ answer: invent(search, drift), ignored: [] }),
+      Promise.resolve({ answer: invent(search, drift), ignored: [], partial: false }),
   }
 }
 
 /** Generates an answer from a seed of all parameters, so that a different place gives different results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
-  const { q, location, hl, gl, device } = search
+  const { q, location, gl } = search
+  // A parameter that is sent with its default value equals one that is not sent.
+  const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   // Without `num`, so that the first ten of a hundred results equal a search for ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')

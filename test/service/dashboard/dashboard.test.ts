@@ -194,6 +194,23 @@ describe('forms of the dashboard', () => {
     const refused = await change('top-up', { credits: '5' })
     expect([refused.status, await left()]).toEqual([400, 49_999])
   })
+
+  test('find keys among many, page by page', async () => {
+    const lone = await openShop()
+    for (let n = 1; n <= 120; n += 1) {
+      await lone.service.keys.create({ kind: 'test', name: `shop ${n}.` })
+    }
+    const see = async (query: string) => String((await lone.ask(`/dashboard?${query}`)).body)
+    const rows = (body: string) => body.match(/<td><code>sk_/g)?.length
+    const first = await see('')
+    expect([rows(first), first.includes('120 of 120 keys, page 1 of 3')]).toEqual([50, true])
+    expect(first).toContain('shop 120.')
+    const last = await see('q=&page=3')
+    expect([rows(last), last.includes('shop 1.')]).toEqual([20, true])
+    const found = await see('q=SHOP+77.')
+    expect([rows(found), found.includes('1 of 120 keys')]).toEqual([1, true])
+    await lone.service.close()
+  })
 })
 
 describe('the usage page of customers', () => {

@@ -46,14 +46,21 @@ describe('labels', () => {
 describe('entities', () => {
   test('that are unknown and not repeated are left out', async () => {
     const texts = ['Rachel Andrew wrote this.', 'Another page altogether.']
-    expect(await findEntities({ q: 'css grid', texts }, none)).toEqual([])
+    expect(await findEntities({ q: 'css grid', texts, known: [] }, none)).toEqual([])
   })
 
   test('that two results name are found', async () => {
     const texts = ['Rachel Andrew wrote this.', 'A talk by Rachel Andrew.']
-    expect(await findEntities({ q: 'css grid', texts }, none)).toEqual([
+    expect(await findEntities({ q: 'css grid', texts, known: [] }, none)).toEqual([
       { name: 'Rachel Andrew', type: 'Person' },
     ])
+  })
+
+  test('reported by an upstream come first and keep their type', async () => {
+    const known = [{ name: 'Paris', type: 'CreativeWork' }]
+    const [first, ...rest] = await findEntities({ q: 'flights to paris', texts: [], known }, none)
+    expect(first).toEqual(known[0])
+    expect(rest.map(({ name }) => name)).not.toContain('Paris')
   })
 
   test('exclude the names of sites behind the titles', async () => {
@@ -66,15 +73,15 @@ describe('entities', () => {
       domain: 'example.com',
     })
     const results = [result(1), result(2)]
-    const found = { results, pool: [], suggestions: [] }
+    const found = { results, pool: [], suggestions: [], known: [] }
     expect((await enrich('map', found, gazetteer)).entities).toEqual([])
   })
 
   test('that are one everyday word count in a query, not in a text', async () => {
     const gazetteer = new Gazetteer([{ name: 'Grid', type: 'Technology' }])
     const texts = ['A grid of rows.', 'The grid again.']
-    expect(await findEntities({ q: 'grid', texts: [] }, gazetteer)).toHaveLength(1)
-    expect(await findEntities({ q: 'rows', texts }, gazetteer)).toEqual([])
+    expect(await findEntities({ q: 'grid', texts: [], known: [] }, gazetteer)).toHaveLength(1)
+    expect(await findEntities({ q: 'rows', texts, known: [] }, gazetteer)).toEqual([])
   })
 })
 
@@ -185,7 +192,7 @@ describe('related searches', () => {
 
 describe('an answer', () => {
   test('without results has no labels', async () => {
-    const found = { results: [], pool: [], suggestions: [] }
+    const found = { results: [], pool: [], suggestions: [], known: [] }
     expect(await enrich('zzqqxx', found, none)).toEqual({
       intent: 'informational',
       sentiment: 'neutral',

@@ -4,20 +4,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { FairQueue } from '../../../src/service/upstream/fair-queue.ts'
 import { pause } from '../../../src/base/waiting.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
-import { type HeldProvider, openHeld } from './held.ts'
+import { fakeResult, startFakeSearxng, type FakePage, type FakeSearxng } from './metasearch.ts'
 
 const patient = { timeoutMs: 110_000 }
 const seldom = { interval: 5 }
 
-let upstream: HeldProvider
+let upstream: FakeSearxng
 let shop: Shop
 let database: pg.Client
 /** Started turns at the upstream without an answer; calling the function of a turn answers it. */
 let begun: (() => void)[]
 
 beforeAll(async () => {
-  upstream = openHeld()
-  shop = await openShop({ upstream, deadlineMs: 100_000 })
+  upstream = await startFakeSearxng(0)
+  upstream.behave(oneTurnEach)
+  const ms = { deadlineMs: 100_000, upstreamMs: 100_000 }
+  shop = await openShop({ upstream: 'searxng', searxngUrl: upstream.url, ...ms })
   database = new pg.Client({ connectionString: shop.databaseUrl })
   await database.connect()
   await database.query('set search_path to service')
@@ -25,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.end()
   await shop.service.close()
+  await upstream.close()
 })
 beforeEach(() => {
   begun = []
@@ -33,13 +36,18 @@ beforeEach(() => {
 })
 afterEach(() => releaseAll())
 
+/** One result is requested and found, with enough suggestions, so a search is one turn. */
+function oneTurnEach(): FakePage {
+  return { results: [fakeResult(1)], suggestions: ['a', 'b', 'c', 'd'] }
+}
+
 function releaseAll(): void {
-  upstream.hold(() => Promise.resolve())
+  upstream.hold(Promise.resolve())
   begun.splice(0).forEach((end) => end())
 }
 
-function askedFor(text: string, provider = upstream): string[] {
-  return provider.asked.filter((q) => q.includes(text))
+function askedFor(text: string): string[] {
+  return upstream.asked.flatMap(({ q = '' }) => (q.includes(text) ? [q] : []))
 }
 
 /** Admitted searches with this text: credits are reserved for them, and not released yet. */
@@ -117,26 +125,25 @@ describe('accounts that share an upstream', () => {
 
 describe('a search that cannot be answered before its deadline', () => {
   test('is refused with 429 and Retry-After while earlier ones still wait, and costs nothing', async () => {
-    const own = openHeld()
     const slow = await openShop({
       databaseUrl: shop.databaseUrl,
-      upstream: own,
-      deadlineMs: 20_000,
+      upstream: 'searxng',
+      searxngUrl: upstream.url,
+      upstreamMs: 20_000,
     })
     const key = await slow.live()
     const before = await books()
-    own.hold(() => pause(500))
+    upstream.hold(() => pause(500))
     // The upstream takes half a second, so forty turns on two slots take ten seconds.
     const first = await slow.ask('/v1/search?num=1&q=first', key, patient)
-    own.hold(() => new Promise<void>((resolve) => begun.push(resolve)))
+    upstream.hold(() => new Promise<void>((resolve) => begun.push(resolve)))
     const crowd = Array.from({ length: 120 }, (_, index) =>
       slow.ask(`/v1/search?num=1&q=crowd+${index}`, key, patient),
     )
     const refused = await Promise.race(crowd)
     expect([refused.status, refused.json.error?.code]).toEqual([429, 'TOO_MANY_REQUESTS'])
     expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/)
-    expect(askedFor('crowd', own).length).toBeLessThanOrEqual(2)
-    own.hold(() => Promise.resolve())
+    expect(askedFor('crowd').length).toBeLessThanOrEqual(2)
     releaseAll()
     const replies = await Promise.all(crowd)
     // Admitted searches were not refused with it.
@@ -145,18 +152,17 @@ describe('a search that cannot be answered before its deadline', () => {
     for (const { status, headers } of replies.filter((reply) => !sold.includes(reply))) {
       expect([status, headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)])
     }
-    expect(askedFor('crowd', own)).toHaveLength(sold.length)
+    expect(askedFor('crowd')).toHaveLength(sold.length)
     const charged = before.charged + chargesOf([first, ...sold])
     expect(await books()).toEqual({ used: charged, held: 0, charged })
     await slow.service.close()
   })
 
   test('is refused in the same way if its deadline passes while it waits', async () => {
-    const own = openHeld()
-    own.hold(() => new Promise((resolve) => begun.push(() => resolve(null))))
     const hurried = await openShop({
       databaseUrl: shop.databaseUrl,
-      upstream: own,
+      upstream: 'searxng',
+      searxngUrl: upstream.url,
       deadlineMs: 3000,
     })
     const key = await hurried.live()
@@ -168,7 +174,7 @@ describe('a search that cannot be answered before its deadline', () => {
     )
     const told = crowd.map(({ status }) => status).toSorted((a, b) => a - b)
     expect(told).toEqual([429, 429, 429, 504, 504])
-    expect(askedFor('hung', own)).toHaveLength(2)
+    expect(askedFor('hung')).toHaveLength(2)
     expect((await hurried.ask('/v1/usage', key)).headers['x-credits-remaining']).toBe('1000')
     await hurried.service.close()
   })
@@ -205,7 +211,7 @@ describe('slots', () => {
     const { signal } = new AbortController()
     const [open, order]: [(() => void)[], string[]] = [[], []]
     const enter = (account: number, name: string) =>
-      queue.run({ account, signal, deadline: Infinity }, () => {
+      queue.run({ account, signal, deadline: null }, () => {
         order.push(name)
         return new Promise<void>((resolve) => open.push(resolve))
       })

@@ -1,0 +1,306 @@
+// Finds pages on the live web through a SearXNG instance.
+
+import { parseUrl } from '../../base/address.ts'
+import { z } from 'zod'
+import type { Log } from '../../base/log.ts'
+import { enrich } from '../enrich/enrich.ts'
+import { Gazetteer } from '../enrich/entities.ts'
+import type { Answered, Asker, Provider } from '../stored-answers.ts'
+import { noEngine, Refusal } from '../refusal.ts'
+import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
+import { FairQueue, type Turn } from './fair-queue.ts'
+
+const mostPages = 10
+const usualBudgetMs = 20_000
+const pagesAtOnce = 2
+const waitingPerAccount = 256
+const usualRetryAfter = '60'
+
+interface SearxngOptions {
+  readonly url: URL
+  readonly log: Log
+  /** Time limit of a search; at the deadline, the results received so far are returned. */
+  readonly budgetMs?: number | undefined
+}
+
+/** Opens the provider. */
+export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
+  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
+  // One page at a time, because the engines block an instance that sends requests too quickly.
+  const queue = new FairQueue({
+    places: pagesAtOnce,
+    placesPerAccount: pagesAtOnce,
+    waitingPerAccount,
+  })
+  return {
+    name: 'searxng',
+    answer: (search, asker) => answer({ base, log, queue, budgetMs }, search, asker),
+  }
+}
+
+/** A SearXNG instance and its queue. */
+interface Web {
+  readonly base: URL
+  readonly log: Log
+  readonly queue: FairQueue
+  readonly budgetMs: number
+}
+
+const unnamed = new Gazetteer([])
+
+async function answer(web: Web, search: Search, asker: Asker): Promise<Answered> {
+  const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
+  const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
+  const found = await collect(web, search, { ...asker, over, deadline })
+  return {
+    answer: await enrich(
+      search.q,
+      {
+        results: found.results.slice(0, search.num),
+        pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
+        suggestions: [...found.corrections, ...[...found.suggestions].toSorted()],
+        known: found.entities,
+      },
+      unnamed,
+    ),
+    ignored: (['location', 'device'] as const).filter((name) => search[name] !== null),
+    partial: found.partial,
+  }
+}
+
+/**
+ * Fetches page after page, one at a time: some engines return the second page only after the first. Each page queues
+ * for a turn of its own. At the deadline, returns the results received so far.
+ */
+async function collect(web: Web, search: Search, asker: Asker & { readonly over: AbortSignal }) {
+  const byPlace = new Map<string, OrganicResult>()
+  const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
+  const entities: NamedEntity[] = []
+  let partial = false
+  const { account, over: signal } = asker
+  // Only the first page can be refused, and a disconnected client ends the search only before that page begins. If a
+  // later page fails, the results so far are kept.
+  const first = {
+    account,
+    signal: AbortSignal.any([signal, asker.gone]),
+    deadline: asker.deadline,
+  }
+  const next = { account, signal, deadline: null }
+  for (let number = 1; number <= mostPages; number += 1) {
+    const turn = number === 1 ? first : next
+    const page = await takeTurn(web, turn, { search, number, signal })
+    asker.signal.throwIfAborted()
+    if (page === null) {
+      if (number === 1) throw noEngine(usualRetryAfter)
+      partial = true
+      break
+    }
+    partial ||= page.unresponsive_engines.length > 0
+    page.suggestions.forEach((text) => suggestions.add(text))
+    page.corrections.forEach((text) => corrections.add(text))
+    for (const box of page.infoboxes) entities.push({ name: box.infobox, type: typeOf(box) })
+    const before = byPlace.size
+    for (const result of page.results) addResult(byPlace, result)
+    if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0)
+      throw noEngine(usualRetryAfter)
+    if (byPlace.size === before || byPlace.size >= search.num) break
+  }
+  return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
+}
+
+/** Returns null at the deadline or when the upstream does not answer, so that fetched pages are kept. */
+async function takeTurn(
+  web: Web,
+  turn: Turn,
+  { search, ...request }: PageRequest & { readonly search: Search },
+): Promise<EnginePage | null> {
+  try {
+    return await web.queue.run(turn, () => getPage(web, search, request))
+  } catch (error) {
+    const refused = error instanceof Refusal && turn.deadline !== null
+    if (request.signal.aborted && !refused) return null
+    throw error
+  }
+}
+
+/** Adds a result if it is a page. Images and maps have no address, or one that is not http. */
+function addResult(
+  byPlace: Map<string, OrganicResult>,
+  { url, title, content }: EnginePage['results'][number],
+): void {
+  const address = parseUrl(url)
+  if (address === null) return
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') return
+  const key = keyOf(address)
+  if (byPlace.has(key)) return
+  byPlace.set(key, {
+    position: byPlace.size + 1,
+    title: withoutMarkup(title ?? '') || address.hostname,
+    url: address.href,
+    snippet: withoutMarkup(content ?? ''),
+    domain: address.hostname,
+  })
+}
+
+const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
+
+/** Key that is equal for addresses that differ only in scheme, fragment or tracking parameters. */
+function keyOf(address: URL): string {
+  const url = new URL(address)
+  for (const name of [...url.searchParams.keys()]) {
+    if (tracking.test(name)) url.searchParams.delete(name)
+  }
+  url.hash = ''
+  return url.href.slice(url.protocol.length)
+}
+
+const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
+  ['Person', ['P569', 'P570', 'P27']],
+  ['Place', ['P1082', 'P36', 'P281']],
+  ['Organization', ['P159']],
+  ['Product', ['P400', 'P178']],
+  ['CreativeWork', ['P50', 'P57', 'P175']],
+]
+
+/** The type of an infobox, from the Wikidata properties that it lists. */
+function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
+  const properties = attributes.map(({ entity }) => entity)
+  const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
+  return found?.[0] ?? 'Thing'
+}
+
+/** Drops list items of the wrong shape, so that one of them does not invalidate the others. */
+function listOf<Shape extends z.ZodType>(shape: Shape) {
+  return z.array(z.unknown()).transform((list) =>
+    list.flatMap((one) => {
+      const read = shape.safeParse(one)
+      return read.success ? [read.data] : []
+    }),
+  )
+}
+
+const texts = listOf(z.string()).catch([])
+/** The fields of a SearXNG response that are used. Any of them may be missing or null: engines differ. */
+const pageShape = z.object({
+  results: listOf(
+    z.object({
+      url: z.string(),
+      title: z.string().nullish().catch(null),
+      content: z.string().nullish().catch(null),
+    }),
+  ),
+  suggestions: texts,
+  corrections: texts,
+  infoboxes: listOf(
+    z.object({
+      infobox: z.string(),
+      attributes: listOf(z.object({ entity: z.string() })).catch([]),
+    }),
+  ).catch([]),
+  unresponsive_engines: z.array(z.unknown()).catch([]),
+})
+
+type EnginePage = z.output<typeof pageShape>
+
+interface PageRequest {
+  readonly number: number
+  readonly signal: AbortSignal
+}
+
+/** Fetches one page of results; null when no engine could be asked. A response that is not from SearXNG is an error. */
+async function getPage(web: Web, search: Search, request: PageRequest): Promise<EnginePage | null> {
+  const url = new URL('search', web.base)
+  url.search = new URLSearchParams({
+    q: withoutCommands(search.q),
+    format: 'json',
+    pageno: String(request.number),
+    ...upstreamLanguage(search),
+  }).toString()
+  const { signal } = request
+  // Redirects are never followed: an engine shortcut in a query can lead anywhere.
+  const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
+    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
+    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    return null
+  })
+  if (response === null) return null
+  if (!response.ok) {
+    web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
+    await response.body?.cancel()
+    // Passes on the upstream's Retry-After; a value of our own would be a guess.
+    if (request.number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
+    return null
+  }
+  const body = await readJson(response).catch((error: unknown) => {
+    web.log.warn({ err: error }, 'an answer of the upstream could not be read')
+    return undefined
+  })
+  const page = pageShape.safeParse(body)
+  if (page.success) {
+    const { unresponsive_engines: engines } = page.data
+    if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+    return page.data
+  }
+  web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
+  throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
+}
+
+/**
+ * Removes SearXNG's own syntax from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). It ignores a
+ * `<` before anything but a number, and so do we: `<dialog>` is a word.
+ */
+function withoutCommands(q: string): string {
+  return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
+}
+
+/** Maximum bytes per response; a page of results has some tens of thousands. */
+const longest = 4_000_000
+
+/** Parses the JSON of a response; undefined when it has no body or is too long. */
+async function readJson(response: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  if (response.body === null) return undefined
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    // Leaving the loop closes the connection.
+    if (length > longest) return undefined
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}
+
+/** Maps `hl` and `gl` to the one `language` of SearXNG; nothing when neither was sent. */
+function upstreamLanguage({ hl, gl }: Search): { language?: string } {
+  const [spoken, ...rest] = hl?.split('-') ?? []
+  // `zh-Hant-TW` means zh in TW; `en-150` and the like name no country.
+  const region = gl ?? rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
+  if (region === undefined) return spoken === undefined ? {} : { language: spoken.toLowerCase() }
+  const language = spoken?.toLowerCase() ?? new Intl.Locale(`und-${region}`).maximize().language
+  return { language: `${language}-${region}` }
+}
+
+const longestText = 20_000
+const pair =
+  /<(a|b|code|div|em|font|i|li|mark|p|small|span|strong|sub|sup|u)(?: [^<>]{0,200})?>((?:[^<]|<(?!\/?\1\b))*)<\/\1>/gi
+const written: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  '#39': "'",
+  '#x27': "'",
+  nbsp: ' ',
+}
+const deepest = 4
+
+/** Removes paired tags that engines put around matches. Any other text in angle brackets stays. */
+function withoutMarkup(text: string): string {
+  let plain = text.slice(0, longestText).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
+  for (let depth = 0; depth < deepest; depth += 1) plain = plain.replace(pair, '$2')
+  return plain
+    .replace(/&(#?\w{2,4});/g, (sign, name: string) => written[name.toLowerCase()] ?? sign)
+    .replace(/\s+/g, ' ')
+    .trim()
+}
