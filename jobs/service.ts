@@ -17,10 +17,8 @@ await runCommand<ServiceFlags>(
           '--upstream <name>',
           'source of answers for live keys: local, searxng or mock; default: UPSTREAM',
         )
-        .option('--base-path <path>', 'path prefix of all URLs', '')
         .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
-        .option('--test-rate <n>', 'requests per second for the test keys of an account')
-        .option('--log <what>', 'requests, queries (includes the search text) or none', 'requests'),
+        .option('--log <what>', 'requests or none', 'requests'),
   },
   async () => (await import('../src/service/command.ts')).runService,
 )

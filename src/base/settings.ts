@@ -213,7 +213,7 @@ export const settings = {
   },
   SERVICE_KEEP_QUERIES: {
     shape: duration('a duration like 90d or 12h'),
-    hint: 'how long the search service keeps queries before only sums remain',
+    hint: 'how long the search service keeps the text of queries',
     fallback: '90d',
   },
   MILL_WEBHOOK: {

@@ -6,16 +6,13 @@ import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { type Config, readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
-import { loggings } from './reply.ts'
 import { startService, upstreams } from './start.ts'
 
 export interface ServiceFlags {
   readonly port: string
   readonly host: string
   readonly upstream?: string
-  readonly basePath: string
   readonly publicUrl?: string
-  readonly testRate?: string
   readonly log: string
 }
 
@@ -27,9 +24,7 @@ export async function runService({
   signal,
 }: Call<ServiceFlags>): Promise<Exit> {
   const port = wholeFlag('port', options.port, 65_535) ?? 0
-  const basePath = pathFlag('base-path', options.basePath)
-  const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
-  const logged = wordFlag('log', options.log, loggings)
+  const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
   // Errors link to a help page, and no default address works for every client.
@@ -38,18 +33,18 @@ export async function runService({
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
   }
+  const log = await openLog('service')
+  // Requests are logged with the level info, problems with higher ones.
+  if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),
     databaseUrl: await findDatabase(config),
     port,
     host: options.host,
-    basePath,
-    log: await openLog('service'),
-    logged,
+    log,
     password: config.servicePassword,
     keepMs: config.keepQueriesMs,
     publicUrl: publicUrl?.href,
-    testRate,
     searxngUrl,
   })
   const { url } = closers.add('service', opened, (open) => open.close())
@@ -69,11 +64,4 @@ export async function findDatabase({
   if (databaseUrl !== null) return databaseUrl
   const { ensurePostgres } = await import('../base/embedded/postgres.ts')
   return (await ensurePostgres(home, { say })).url
-}
-
-/** Reads the base path of all routes from a flag; an empty string means none. */
-function pathFlag(name: string, text: string): string {
-  // Other characters have a special meaning for the router or arrive percent-encoded.
-  if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
-  throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }

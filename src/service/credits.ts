@@ -2,7 +2,8 @@
 
 import pLimit, { type LimitFunction } from 'p-limit'
 import type pg from 'pg'
-import { type FoundKey, renewalIsDue } from './keys.ts'
+import { pause } from '../base/waiting.ts'
+import { cost, creditsLeft, type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
@@ -20,22 +21,23 @@ export interface Unpaid {
   readonly remaining: number
 }
 
-interface CreditRequest {
+/** A search, and the key that pays for it. */
+export interface PaidSearch {
+  readonly key: FoundKey
   readonly search: Search
-  /** The highest possible cost of the search. */
-  readonly credits: number
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` at which the request gives up; if unset, only the patience limits the wait. */
-  readonly deadline?: number
+  /** Time of `performance.now()` by which the request is answered or given up. */
+  readonly deadline: number
 }
 
 /** Reserves credits in one statement, so that two requests cannot spend the same credit. */
 async function reserveCredits(
   pool: pg.Pool,
-  key: FoundKey,
-  want: CreditRequest,
+  { key, search }: PaidSearch,
 ): Promise<Charge | Unpaid> {
+  // The highest possible cost of the search.
+  const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
     text: `
@@ -56,22 +58,16 @@ async function reserveCredits(
       cross join (select set_config('synchronous_commit', 'off', true)) as lazy
       returning id`,
     // PostgreSQL cannot store NUL.
-    values: [
-      key.accountId,
-      want.credits,
-      key.id,
-      want.search.q.replaceAll('\0', '\u{fffd}'),
-      want.search.num,
-    ],
+    values: [key.accountId, most, key.id, search.q.replaceAll('\0', '\u{fffd}'), search.num],
   })
   const id = rows[0]?.id
   if (id !== undefined) return { kind: 'charge', id, accountId: key.accountId }
   const left = await pool.query<{ remaining: number }>(
-    `select quota - case when ${renewalIsDue} then 0 else used end as remaining from accounts where id = $1`,
+    `select ${creditsLeft} as remaining from accounts where id = $1`,
     [key.accountId],
   )
   const remaining = left.rows[0]?.remaining ?? 0
-  return { kind: remaining >= want.credits ? 'busy' : 'spent', remaining }
+  return { kind: remaining >= most ? 'busy' : 'spent', remaining }
 }
 
 /** The outcome of a charged request. */
@@ -81,13 +77,7 @@ interface ChargeEnding {
   readonly ms: number
   readonly provider: string
   /** The answer to store, for a request with an idempotency key. */
-  readonly keep: Keeping | null
-}
-
-export interface Keeping {
-  readonly key: string
-  readonly claim: string
-  readonly answer: string
+  readonly keep: { readonly key: string; readonly token: string; readonly answer: string } | null
 }
 
 /**
@@ -111,7 +101,7 @@ export async function settleCredits(
       Math.round(ending.ms),
       ending.provider,
       keep?.key ?? null,
-      keep?.claim ?? null,
+      keep?.token ?? null,
       keep?.answer ?? null,
     ],
   })
@@ -154,21 +144,16 @@ const settleText = `
   select remaining
   from paid`
 
-// A settlement in another process releases credits without waking up this process, so poll.
-const lookAgainMs = 100
+// Credits may be released by another process, so poll.
+const lookAgainMs = 25
 const usualPatienceMs = 10_000
-
-interface Line {
-  /** Admits one request after another. */
-  readonly enter: LimitFunction
-  wake: () => void
-}
 
 /** Reserves credits. If other requests may still release some, waits before it reports a lack of credits. */
 export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
-  readonly #lines = new Map<number, Line>()
+  /** Admits the waiting requests of an account one after another. */
+  readonly #lines = new Map<number, LimitFunction>()
 
   constructor(pool: pg.Pool, patienceMs = usualPatienceMs) {
     this.#pool = pool
@@ -176,98 +161,64 @@ export class KeyCredits {
   }
 
   /** Returns `busy` only after the patience or the deadline has passed. */
-  async reserve(key: FoundKey, want: CreditRequest): Promise<Charge | Unpaid> {
+  async reserve(order: PaidSearch): Promise<Charge | Unpaid> {
+    const { accountId } = order.key
     // Counted from the arrival, so that waiting behind other requests in the queue does not extend it.
-    const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
-    if (!this.#lines.has(key.accountId)) {
-      const first = await reserveCredits(this.#pool, key, want)
+    const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
+    if (!this.#lines.has(accountId)) {
+      const first = await reserveCredits(this.#pool, order)
       if (first.kind !== 'busy') return first
     }
-    const line = this.#lines.get(key.accountId) ?? { enter: pLimit(1), wake: () => undefined }
-    this.#lines.set(key.accountId, line)
+    const line = this.#lines.get(accountId) ?? pLimit(1)
+    this.#lines.set(accountId, line)
     try {
       // In order of arrival, so that cheap searches cannot starve an expensive one.
-      return await line.enter(async () => {
+      return await line(async () => {
         for (;;) {
-          if (want.gone.aborted) throw clientLeft()
-          const woken = new Promise<void>((resolve) => {
-            line.wake = resolve
-            setTimeout(resolve, lookAgainMs)
-          })
-          const found = await reserveCredits(this.#pool, key, want)
+          if (order.gone.aborted) throw clientLeft()
+          const found = await reserveCredits(this.#pool, order)
           if (found.kind !== 'busy' || performance.now() > end) return found
-          await woken
+          await pause(lookAgainMs)
         }
       })
     } finally {
-      if (line.enter.activeCount + line.enter.pendingCount === 0) this.#lines.delete(key.accountId)
+      if (line.activeCount + line.pendingCount === 0) this.#lines.delete(accountId)
     }
-  }
-
-  /** Wakes the requests that wait for credits of the account, after some were released. */
-  wake(account: number): void {
-    this.#lines.get(account)?.wake()
   }
 }
 
-// Higher than the rate of any legitimate client.
-const usualRates = { test: 1000, live: 10_000 }
-
-/** Counts the requests of each account in windows of one second. */
-export class RateLimiter {
-  readonly #pool: pg.Pool
-  /** Requests per second of the test keys of one account. */
-  readonly #testRate: number
-  /** Requests by kind and account in the current second. */
-  readonly #counts = new Map<string, number>()
-  #second = 0
-
-  constructor(pool: pg.Pool, testRate = usualRates.test) {
-    this.#pool = pool
-    this.#testRate = testRate
+/**
+ * Counts a request of an account that has a limit of requests per second, over all its keys and all processes. Returns
+ * the headers that name the limit; throws when the request exceeds it.
+ */
+export async function countRequest(
+  pool: pg.Pool,
+  { accountId, rate }: FoundKey,
+): Promise<Record<string, string>> {
+  if (rate === null) return {}
+  const { rows } = await pool.query<{ taken: number }>({
+    name: 'count-request',
+    text: `
+      insert into rates as present (account_id, second, taken)
+      values ($1, floor(extract(epoch from now()))::bigint, 1)
+      on conflict (account_id) do update
+      set
+        -- A request that waited for the row counts in the second that has begun meanwhile.
+        second = greatest(present.second, excluded.second),
+        taken = 1 + case when present.second >= excluded.second then present.taken else 0 end
+      returning taken`,
+    values: [accountId],
+  })
+  const taken = rows[0]?.taken ?? 1
+  // The window is one second, so a retry after one second always succeeds.
+  const headers = {
+    'x-ratelimit-limit': String(rate),
+    'x-ratelimit-remaining': String(Math.max(0, rate - taken)),
+    'x-ratelimit-reset': '1',
   }
-
-  /** Returns the headers that name the limit of a key; throws when the request exceeds it. */
-  async pass(key: FoundKey): Promise<Record<string, string>> {
-    const { accountId, kind } = key
-    const limit = kind === 'test' ? this.#testRate : (key.rate ?? usualRates.live)
-    let count = this.#count(`${kind} ${accountId}`)
-    // A configured limit applies across all processes. A request over this process's limit is not counted in the table.
-    if (kind === 'live' && key.rate !== null && count <= limit)
-      count = await this.#countAll(accountId)
-    // The window is one second, so a retry after one second always succeeds.
-    const headers = {
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(Math.max(0, limit - count)),
-      'x-ratelimit-reset': '1',
-    }
-    if (count <= limit) return headers
-    const many = limit === 1 ? '1 request' : `${limit} requests`
-    throw new Refusal(429, `At most ${many} a second`, { ...headers, 'retry-after': '1' })
-  }
-
-  #count(name: string): number {
-    const second = Math.floor(Date.now() / 1000)
-    if (second !== this.#second) this.#counts.clear()
-    this.#second = second
-    const count = (this.#counts.get(name) ?? 0) + 1
-    this.#counts.set(name, count)
-    return count
-  }
-
-  async #countAll(account: number): Promise<number> {
-    const { rows } = await this.#pool.query<{ taken: number }>({
-      name: 'count-request',
-      text: `
-        insert into rates as present (account_id, second, taken)
-        values ($1, floor(extract(epoch from now()))::bigint, 1)
-        on conflict (account_id) do update
-        set
-          second = excluded.second,
-          taken = 1 + case when present.second = excluded.second then present.taken else 0 end
-        returning taken`,
-      values: [account],
-    })
-    return rows[0]?.taken ?? 1
-  }
+  if (taken <= rate) return headers
+  throw new Refusal(429, `At most ${rate} ${rate === 1 ? 'request' : 'requests'} a second`, {
+    ...headers,
+    'retry-after': '1',
+  })
 }

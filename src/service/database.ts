@@ -26,20 +26,15 @@ const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
 
-function connection(connectionString: string) {
-  return {
-    connectionString,
-    application_name: 'querymill service',
-    connectionTimeoutMillis: 30_000,
-  }
-}
+const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
 /** Applies the migrations and opens the pools. A lock protects the migrations if several services start at once. */
-export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
-  const trigramSchema = await prepare(databaseUrl)
+export async function openTables(connectionString: string, size = 8): Promise<Tables> {
+  const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {
     const pool = new pg.Pool({
-      ...connection(databaseUrl),
+      ...connection,
+      connectionString,
       max,
       keepAlive: true,
       options: `-c search_path=service,${trigramSchema} ${options}`,
@@ -59,17 +54,14 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
   return { pool, searches, close }
 }
 
-async function prepare(databaseUrl: string): Promise<string> {
-  const client = new pg.Client(connection(databaseUrl))
+async function prepare(connectionString: string): Promise<string> {
+  const client = new pg.Client({ ...connection, connectionString })
   client.on('error', () => undefined)
   try {
     await client.connect()
   } catch (cause) {
-    const reason = reasonOf(cause)
-    throw new Unreachable(
-      `expected a PostgreSQL server at DATABASE_URL, got ${reason}; start it, or correct the address`,
-      { cause },
-    )
+    const text = `expected a PostgreSQL server at DATABASE_URL, got ${reasonOf(cause)}; start it, or correct the address`
+    throw new Unreachable(text, { cause })
   }
   try {
     await refusePooler(client)
@@ -104,24 +96,15 @@ async function migrate(client: pg.Client): Promise<void> {
   await client.query(
     'create table if not exists applied (name text primary key, sha256 text not null, at timestamptz not null default now())',
   )
-  const { rows } = await client.query<{ name: string; sha256: string }>(
-    'select name, sha256 from applied',
-  )
-  const applied = new Map(rows.map((row) => [row.name, row.sha256]))
+  const { rows } = await client.query<{ name: string }>('select name from applied')
   const folder = join(root, 'sql', 'service')
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'))
   for (const name of files.toSorted()) {
+    if (rows.some((row) => row.name === name)) continue
     const text = readFileSync(join(folder, name), 'utf8')
-    const sha256 = hash('sha256', text, 'hex')
-    const known = applied.get(name)
-    if (known !== undefined && known !== sha256) {
-      throw new WrongDatabase(
-        `expected sql/service/${name} to be as it was applied, got an edited file; put the change into a new file`,
-      )
-    }
+    const note = `insert into applied (name, sha256) values (${pg.escapeLiteral(name)}, '${hash('sha256', text, 'hex')}')`
     // Several statements in one query are one transaction.
-    const note = `insert into applied (name, sha256) values (${pg.escapeLiteral(name)}, '${sha256}')`
-    if (known === undefined) await client.query(`${text};\n${note}`)
+    await client.query(`${text};\n${note}`)
   }
 }
 

@@ -4,11 +4,19 @@ import { text } from 'node:stream/consumers'
 import { type Call, print, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { readConfig } from '../base/config.ts'
-import { type Exit, exits, Misuse, unhandled } from '../base/errors.ts'
+import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { formatInstant, readDuration } from '../base/time/zone.ts'
 import { findDatabase } from './command.ts'
-import { isLow, isRevoked, keyKinds, type ListedKey, type NewKey } from './keys.ts'
-import { type Keys, openKeys } from './start.ts'
+import { openTables } from './database.ts'
+import {
+  type IssuedKey,
+  isLow,
+  isRevoked,
+  keyKinds,
+  Keys,
+  type ListedKey,
+  type NewKey,
+} from './keys.ts'
 
 export interface KeysOptions {
   readonly kind: string
@@ -21,107 +29,101 @@ export interface KeysOptions {
   readonly json?: boolean
 }
 
-/** The output of the command: JSON for programs, lines for people, and a hint for stderr. */
+/** The output of an action: JSON for programs, lines for people, and a hint for stderr. */
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]
-  readonly hint: string | null
+  readonly hint?: string
 }
 
-const actions = ['create', 'rotate', 'revoke', 'list', 'usage', 'top-up', 'plan'] as const
+type Action = (keys: Keys, options: KeysOptions, word: string | undefined) => Promise<Shown>
+
+const actions = {
+  create: async (keys, options) => issued(await keys.create(readNewKey(options))),
+  rotate: async (keys, { grace = '24h' }, word) => {
+    const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER) ?? missing('the number of a key')
+    const graceMs = readDuration(grace)
+    if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
+    return issued(await keys.rotate({ id, graceMs }), `; the old one is valid for ${grace} more`)
+  },
+  revoke: async (keys, _, word = missing('the number of a key')) => {
+    // Read from stdin for `-`, because every user of the machine can see a command line.
+    const given = word === '-' ? (await text(process.stdin)).trim() : word
+    if (!(await keys.revoke(given))) {
+      throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
+    }
+    const hint = 'the key is revoked, at once and permanently'
+    return { json: { revoked: true }, lines: [], hint }
+  },
+  list: async (keys) => {
+    const list = await keys.list()
+    const lines = list.map(
+      (one) =>
+        `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
+    )
+    return { json: { keys: list }, lines, ...emptyHint(list, 'no key was issued yet') }
+  },
+  usage: async (keys) => {
+    const usage = await keys.usage()
+    const lines = usage.map(
+      ({ day, key_id, key, requests, failures, credits }) =>
+        `${day}\t${key_id}\t${key}\t${requests} requests\t${failures} failed\t${credits} credits`,
+    )
+    return { json: { usage }, lines, ...emptyHint(usage, 'nothing was used yet') }
+  },
+  'top-up': async (keys, options) => {
+    const account = accountOf(options)
+    const credits = creditsFlag(options) ?? missing('--credits with the number to add')
+    return balance(await keys.topUp({ account, credits }))
+  },
+  plan: async (keys, options) => {
+    const { plan = missing('--plan with its name') } = options
+    return balance(await keys.changePlan({ account: accountOf(options), plan }))
+  },
+} satisfies Record<string, Action>
+const names = Object.keys(actions) as (keyof typeof actions)[]
 
 /** Runs one action of the command, and prints its result. */
 export async function runKeys({ options, args, env, closers }: Call<KeysOptions>): Promise<Exit> {
+  const [word = '', keyOrId] = args
+  const act: Action = actions[wordFlag('action', word, names)]
+  if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
+    throw new Misuse(`expected nothing after ${word}, got another word; flags begin with --`)
+  }
   const url = await findDatabase(readConfig(env))
-  const keys = closers.add('keys', await openKeys(url), (open) => open.close())
-  const { json, lines, hint } = await runAction(keys, args, options)
+  const tables = closers.add('tables', await openTables(url, 1), (open) => open.close())
+  const { json, lines, hint } = await act(new Keys(tables.pool), options, keyOrId)
   if (options.json === true) printJson(json)
   else lines.forEach(print)
-  if (hint !== null) say(hint)
+  if (hint !== undefined) say(hint)
   return exits.done
 }
 
-async function runAction(
-  keys: Keys,
-  [word = '', keyOrId]: readonly string[],
-  options: KeysOptions,
-): Promise<Shown> {
-  const action = wordFlag('action', word, actions)
-  if (keyOrId !== undefined && action !== 'revoke' && action !== 'rotate') {
-    throw new Misuse(`expected nothing after ${action}, got another word; flags begin with --`)
-  }
-  switch (action) {
-    case 'create': {
-      const issued = await keys.create(readNewKey(options))
-      const hint = 'this key is shown only once: store it now'
-      return { json: issued, lines: [issued.key], hint }
-    }
-    case 'revoke': {
-      await revoke(keys, keyOrId)
-      const hint = 'the key is revoked, at once and permanently'
-      return { json: { revoked: true }, lines: [], hint }
-    }
-    case 'rotate':
-      return await rotate(keys, keyOrId, options.grace)
-    case 'top-up':
-      return accountShown(
-        await keys.topUp({ account: accountOf(options), credits: creditsOf(options) }),
-      )
-    case 'plan': {
-      if (options.plan === undefined) throw new Misuse('expected --plan with its name, got nothing')
-      return accountShown(
-        await keys.changePlan({ account: accountOf(options), plan: options.plan }),
-      )
-    }
-    case 'list':
-      return keysShown(await keys.list())
-    case 'usage': {
-      const usage = await keys.usage()
-      const lines = usage.map(
-        ({ day, key_id, kind, tail, requests, failures, credits }) =>
-          `${day}\t${key_id}\tsk_${kind}_…${tail}\t${requests} requests\t${failures} failed\t${credits} credits`,
-      )
-      return { json: { usage }, lines, hint: usage.length === 0 ? 'nothing was used yet' : null }
-    }
-    default:
-      throw unhandled('action', action)
-  }
+function issued(key: IssuedKey, more = ''): Shown {
+  const hint = `this key is shown only once: store it now${more}`
+  return { json: key, lines: [key.key], hint }
 }
 
-async function rotate(keys: Keys, word: string | undefined, grace = '24h'): Promise<Shown> {
-  const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER)
-  if (id === undefined) throw new Misuse(noKey)
-  const graceMs = readDuration(grace)
-  if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
-  const issued = await keys.rotate({ id, graceMs })
-  const hint = `this key is shown only once: store it now; the old one is valid for ${grace} more`
-  return { json: issued, lines: [issued.key], hint }
+function balance(credits: number): Shown {
+  return { json: { credits }, lines: [`${credits} credits`] }
 }
 
-function keysShown(list: readonly ListedKey[]): Shown {
-  const lines = list.map(
-    (one) =>
-      `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
-  )
-  return { json: { keys: list }, lines, hint: list.length === 0 ? 'no key was issued yet' : null }
+function emptyHint(rows: readonly unknown[], hint: string) {
+  return rows.length === 0 ? { hint } : {}
 }
 
-const noKey = 'expected the number of a key, got nothing; keys -- list shows it'
+function missing(what: string): never {
+  throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
+}
 
 function accountOf({ account }: KeysOptions): number {
-  const number = wholeFlag('account', account, Number.MAX_SAFE_INTEGER)
-  if (number !== undefined) return number
-  throw new Misuse('expected --account with its number, got nothing; keys -- list shows it')
+  return (
+    wholeFlag('account', account, Number.MAX_SAFE_INTEGER) ?? missing('--account with its number')
+  )
 }
 
-function creditsOf({ credits }: KeysOptions): number {
-  const number = wholeFlag('credits', credits, 1_000_000_000_000)
-  if (number !== undefined) return number
-  throw new Misuse('expected --credits with the number to add, got nothing')
-}
-
-function accountShown(credits: number): Shown {
-  return { json: { credits }, lines: [`${credits} credits`], hint: null }
+function creditsFlag({ credits }: KeysOptions): number | undefined {
+  return wholeFlag('credits', credits, 1_000_000_000_000)
 }
 
 function stateOf(key: ListedKey): string {
@@ -135,7 +137,7 @@ function readNewKey(options: KeysOptions): NewKey {
   if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
   return {
     kind: wordFlag('kind', options.kind, keyKinds),
-    credits: wholeFlag('credits', options.credits, 1_000_000_000_000),
+    credits: creditsFlag(options),
     account: wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER),
     rate,
     name: options.name,
@@ -159,13 +161,4 @@ function refuseOddFlags(options: KeysOptions): void {
   throw new Misuse(
     `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`,
   )
-}
-
-/** Revokes a key. For `-`, reads the key from stdin, because every user of the machine can see a command line. */
-async function revoke(keys: Keys, word: string | undefined): Promise<void> {
-  if (word === undefined) {
-    throw new Misuse(noKey)
-  }
-  if (await keys.revoke(word === '-' ? (await text(process.stdin)).trim() : word)) return
-  throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
 }

@@ -7,14 +7,14 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http'
-import { type AddressInfo, Socket, type Server as TcpServer } from 'node:net'
+import type { AddressInfo, Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { Unreachable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { ourFault, Refusal } from './refusal.ts'
-import { newRequestId, peerOf } from './reply.ts'
+import { jsonType, newRequestId, secureHeaders } from './reply.ts'
 
 interface Where {
   readonly host: string
@@ -64,14 +64,27 @@ async function acceptAll(): Promise<void> {
   } while (accepted > before && performance.now() < end)
 }
 
-/** Listens on the port. Input that Node rejects before it becomes a request is also answered in the error format. */
+// Input that Node rejects before it becomes a request, by the code of its error.
+const rejections: Readonly<Record<string, Refusal | undefined>> = {
+  HPE_HEADER_OVERFLOW: new Refusal(431, 'The request is too large'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Refusal(408, 'The request took too long'),
+}
+const notHttp = new Refusal(400, 'The request is not valid HTTP')
+const wrongAddress = new Refusal(400, 'The address or the Host of the request is not valid')
+
+/** Listens on the port. Input that never becomes a request is also answered in the error format. */
 export async function listen(
   answer: (request: Request, connection: HttpBindings) => Response | Promise<Response>,
   where: Where,
 ) {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
-    errorHandler: (error) => refuseAddress(error, where),
+    // Valid HTTP with an invalid address, such as a Host with a slash in it, or `OPTIONS *`.
+    errorHandler: (error) => {
+      const refusal = error instanceof RequestError ? wrongAddress : ourFault()
+      const { body, headers } = writeRefusal(refusal, where)
+      return new Response(body, { status: refusal.status, headers })
+    },
   })
   const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
   /** Handles a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
@@ -90,17 +103,13 @@ export async function listen(
     // Ignore pipelined requests behind a refused one.
     if (request.socket.writableEnded) return
     // Node uses the first of several Host headers, and a proxy in front of it may have used another.
-    const hosts = request.headersDistinct.host?.length ?? 0
-    if (hosts === 1) void answerWhole(request, response)
-    else {
-      const named = hosts === 0 ? 'no host' : 'more than one host'
-      refuse(new Refusal(400, `The request names ${named}`), response.socket)
-    }
+    if (request.headersDistinct.host?.length === 1) void answerWhole(request, response)
+    else refuse(new Refusal(400, 'The request must name one host'), response.socket)
   })
   server.on('connection', () => (accepted += 1))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
-    else refuse(whyRaw(error), socket)
+    else refuse(rejections[error.code ?? ''] ?? notHttp, socket)
   })
   server.on('checkExpectation', (_request, { socket }: ServerResponse) => {
     refuse(new Refusal(417, 'Only Expect: 100-continue is supported'), socket)
@@ -121,17 +130,11 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
 // service is idle. The system may allow fewer.
 const mostUnaccepted = 4096
 
-// The address itself is wrong, so another port would not help.
-const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
-
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const got = cause.code ?? cause.message
-      const expected = strangeHosts.includes(got)
-        ? `${where.host} to be an address of this machine, got ${got}; choose another with --host`
-        : `port ${where.port} of ${where.host} to be free, got ${got}; choose another with --port`
-      reject(new Unreachable(`expected ${expected}`, { cause }))
+      const text = `expected port ${where.port} of ${where.host} to be free and of this machine, got ${cause.code ?? cause.message}; choose another with --port or --host`
+      reject(new Unreachable(text, { cause }))
     })
     server.listen({ port: where.port, host: where.host, backlog: mostUnaccepted }, resolve)
   })
@@ -141,65 +144,40 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Refuses valid HTTP with an invalid address, such as a Host with a slash in it, or `OPTIONS *`. */
-function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
+/** The response to input that did not become a request of the application, and its line in the log. */
+function writeRefusal(refusal: Refusal, { docsUrl, log }: Where) {
   const id = newRequestId()
-  const known = error instanceof RequestError
-  if (!known) log.error({ err: error, request: id }, 'a request failed')
-  const refusal = known
-    ? new Refusal(400, 'The address or the Host of the request is not valid')
-    : ourFault()
-  const headers = { ...rawHeadersOf(id), ...refusal.headers }
-  return Response.json(refusal.body(docsUrl()), { status: refusal.status, headers })
-}
-
-function rawHeadersOf(id: string): Record<string, string> {
-  return {
-    'content-type': 'application/json; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-request-id': id,
-  }
-}
-
-function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
-  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'The request is too large')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'The request took too long')
-  return new Refusal(400, 'The request is not valid HTTP')
+  log.info({ request: id, status: refusal.status }, 'answered before it was a request')
+  const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
+  return { body: JSON.stringify(refusal.body(docsUrl())), headers }
 }
 
 /** Writes a refusal to the raw socket, in place of Node's bare response, and closes the connection. */
-function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }: Where): void {
+function refuseSocket(refusal: Refusal, socket: Duplex | null, where: Where): void {
   if (socket === null || !socket.writable) {
     socket?.destroy()
     return
   }
-  const id = newRequestId()
-  const client = socket instanceof Socket ? peerOf(socket) : ''
-  const body = JSON.stringify(refusal.body(docsUrl()))
-  const headers = {
-    ...refusal.headers,
-    ...rawHeadersOf(id),
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const { body, headers } = writeRefusal(refusal, where)
+  const all = { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`,
   )
-  log.info({ request: id, client, status: refusal.status }, 'answered before it was a request')
 }
 
 /**
  * Checks method and length before any route. Requests with other methods must cost nothing, but HEAD would run a
- * search.
+ * search. Only the forms of the dashboard are sent with POST.
  */
-export function checkRequest(request: Request): Refusal | null {
-  if (request.method !== 'GET') {
-    return new Refusal(405, `${request.method} is not supported`, { allow: 'GET' })
+export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): void {
+  if (method !== 'GET' && !(method === 'POST' && forms.test(new URL(url).pathname))) {
+    throw new Refusal(405, `${method} is not supported`, { allow: 'GET' })
   }
-  if (request.url.length > longestUrl) return new Refusal(414, 'The address is too long')
-  return null
+  if (url.length > longestUrl) throw new Refusal(414, 'The address is too long')
 }
+
+const forms = /^\/(usage$|dashboard\/)/
 
 /** Closes the server. Waits up to the grace period for requests in flight, then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {

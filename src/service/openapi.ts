@@ -6,41 +6,43 @@ import { searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
 
+type Headers = Readonly<Record<string, ReturnType<typeof header>>>
+
 function header(description: string, type: 'string' | 'integer' = 'string') {
   return { description: `${open} ${description}`, schema: { type } } as const
 }
 
-const everyAnswer = {
+/** Describes headers whose values are numbers. */
+function counts(texts: Readonly<Record<string, string>>): Headers {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, header(text, 'integer')]),
+  )
+}
+
+const everyAnswer: Headers = {
   'X-Request-Id': header('id of this request, which is also in the log.'),
 }
 
-const keyedAnswer = {
+const keyedAnswer: Headers = {
   ...everyAnswer,
-  'X-Credits-Used': header(
-    'credits that this request used; for a repeated answer, what the original request used.',
-    'integer',
-  ),
-  'X-Credits-Remaining': header('credits left.', 'integer'),
-  'X-Credits-Reset': header(
-    'seconds until the plan renews; absent if it does not renew.',
-    'integer',
-  ),
-  'X-RateLimit-Limit': header('maximum requests per second.', 'integer'),
-  'X-RateLimit-Remaining': header('requests left in this second.', 'integer'),
-  'X-RateLimit-Reset': header('seconds until the next window.', 'integer'),
-  'X-Idempotency-Window': header(
-    'present with an Idempotency-Key: the seconds for which the same key returns the same answer.',
-    'integer',
-  ),
+  ...counts({
+    'X-Credits-Used':
+      'credits that this request used; for a repeated answer, what the original request used.',
+    'X-Credits-Remaining': 'credits left.',
+    'X-Credits-Reset': 'seconds until the plan renews; absent if it does not renew.',
+    'X-RateLimit-Limit': 'maximum requests per second; absent if there is none.',
+    'X-RateLimit-Remaining': 'requests left in this second.',
+    'X-RateLimit-Reset': 'seconds until the next window.',
+    'X-Idempotency-Window':
+      'the seconds for which the same Idempotency-Key returns the same answer.',
+  }),
 }
 
-const retryAfter = { 'Retry-After': header('seconds to wait.', 'integer') }
+const retryAfter = counts({ 'Retry-After': 'seconds to wait.' })
 
 function json<Schema>(schema: Schema) {
   return { 'application/json': { schema } }
 }
-
-type Headers = Readonly<Record<string, ReturnType<typeof header>>>
 
 /** Describes the responses with these statuses. */
 function refusals<Status extends RefusalStatus>(
@@ -127,19 +129,17 @@ ${body}
 `
 }
 
-/** The page at the base address. */
-export function frontPage(path: string): string {
-  return page(
-    'Web Search Results Service',
-    `<p>One endpoint: <code>GET ${path}/v1/search?q=…</code> with a key in the header <code>Authorization: Bearer API_KEY</code>.</p>
+/** The page at the base address. Its links are relative, because a proxy may add a prefix to the address. */
+export const frontPage = page(
+  'Web Search Results Service',
+  `<p>One endpoint: <code>GET /v1/search?q=…</code> with a key in the header <code>Authorization: Bearer API_KEY</code>.</p>
 <ul>
-<li><a href="${path}/docs/authentication">Authentication</a></li>
-<li><a href="${path}/docs/errors">Errors</a></li>
-<li><a href="${path}/openapi.json">Description as OpenAPI</a></li>
-<li><a href="${path}/dashboard">Dashboard</a></li>
+<li><a href="./docs/authentication">Authentication</a></li>
+<li><a href="./docs/errors">Errors</a></li>
+<li><a href="./openapi.json">Description as OpenAPI</a></li>
+<li><a href="./dashboard">Dashboard</a></li>
 </ul>`,
-  )
-}
+)
 
 /** The page that errors 401 and 403 link to. */
 export const keyPage = page(

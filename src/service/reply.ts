@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import { codeOf, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
@@ -11,20 +12,17 @@ import { ourFault, Refusal } from './refusal.ts'
 
 /** Headers of every response: its content belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-const jsonType = { 'content-type': 'application/json; charset=utf-8' }
+export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
 /** Headers of every response to a valid key, whatever its outcome. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   const key = c.get('key')
   if (key === undefined) return {}
-  const seconds =
-    key.renewsAt === null
-      ? null
-      : Math.max(1, Math.ceil((key.renewsAt.getTime() - Date.now()) / 1000))
+  const reset = Math.ceil(((key.renewsAt?.getTime() ?? 0) - Date.now()) / 1000)
   return {
     'x-credits-used': '0',
     'x-credits-remaining': String(key.remaining),
-    ...(seconds === null ? {} : { 'x-credits-reset': String(seconds) }),
+    ...(key.renewsAt === null ? {} : { 'x-credits-reset': String(Math.max(1, reset)) }),
     // Announces for how long the same Idempotency-Key returns the same answer.
     ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
@@ -45,38 +43,24 @@ export function refuse(
   })
 }
 
-const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-
-/** True for a database that is down, starting, full or unreachable: the request itself was valid. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  // The driver sets no code on these two errors.
-  return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
-}
-
 /** Response if the database does not answer, or not in time. */
 export function databaseAway(): Refusal {
   return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
 }
 
+const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+
+/** A database that is down, starting, full or unreachable is no bug: the request itself was valid. */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
-  if (isAway(error)) {
+  // The driver sets no code on two of these errors.
+  const silent = /^(Connection terminated|timeout exceeded)/
+  if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')
     return databaseAway()
   }
   log.error({ err: error, request }, 'a request failed')
   return ourFault()
 }
-
-export interface Tracing {
-  readonly log: Log
-  readonly logged: Logged
-}
-
-/** The level of request logging. Queries are private to the client, so they are logged only on demand. */
-export const loggings = ['requests', 'queries', 'none'] as const
-export type Logged = (typeof loggings)[number]
 
 /** Makes a request ID for the response, its error and the log. */
 export function newRequestId(): string {
@@ -96,15 +80,15 @@ export function isLocal(socket: Socket): boolean {
 }
 
 /** The peer address, with IPv4-mapped IPv6 addresses as IPv4. */
-export function peerOf({ remoteAddress = '' }: Socket): string {
+function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
 // Paths that are logged. Parameters and unknown paths are left out, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
-/** Gives every request an ID, and logs one line about it after the response. */
-export function trace({ log, logged }: Tracing) {
+/** Gives every request an ID, and logs one line about it after the response. Queries are private, so never logged. */
+export function trace(log: Log) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const start = performance.now()
     const id = newRequestId()
@@ -113,7 +97,6 @@ export function trace({ log, logged }: Tracing) {
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)
-    if (logged === 'none') return
     const key = c.get('key')
     const line = {
       request: id,
@@ -123,7 +106,6 @@ export function trace({ log, logged }: Tracing) {
       status: c.res.status,
       ms: Math.round((performance.now() - start) * 10) / 10,
       ...(key === undefined ? {} : { key: key.id, account: key.accountId, kind: key.kind }),
-      ...(logged === 'queries' ? { q: c.req.query('q')?.slice(0, 2048) } : {}),
     }
     log.info(line, 'answered')
   })

@@ -23,7 +23,10 @@ export const usageResponse = z
       .datetime()
       .nullable()
       .openapi({ description: 'Null for credits bought once.' }),
-    rate_limit: z.int().openapi({ description: 'Maximum requests per second of this key.' }),
+    rate_limit: z
+      .int()
+      .nullable()
+      .openapi({ description: 'Maximum requests per second of the account. Null for no limit.' }),
     days: z.array(usedDay),
   })
   .openapi('UsageResponse')

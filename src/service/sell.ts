@@ -1,7 +1,7 @@
 // Sells an answer: reserves credits, searches, settles the cost and stores the answer for replay.
 
 import type pg from 'pg'
-import { type Keeping, type KeyCredits, settleCredits, type Unpaid } from './credits.ts'
+import { type KeyCredits, type PaidSearch, settleCredits, type Unpaid } from './credits.ts'
 import {
   type Answered,
   type Claim,
@@ -9,9 +9,8 @@ import {
   giveUpClaim,
   type Provider,
 } from './stored-answers.ts'
-import { cost, type FoundKey } from './keys.ts'
+import { cost } from './keys.ts'
 import { clientLeft, Refusal, tooLate } from './refusal.ts'
-import type { Search } from './schemas.ts'
 
 /** An answer with its price. */
 export interface Sold extends Answered {
@@ -25,82 +24,56 @@ export interface SearchSeller {
   readonly pool: pg.Pool
   readonly credits: KeyCredits
   readonly provider: Provider
-  readonly deadlineMs: number
   /** Age at which a request counts as dead; no request lasts longer. */
   readonly leaseMs: number
 }
 
-export interface Order {
-  readonly key: FoundKey
-  readonly search: Search
+export interface Order extends PaidSearch {
   readonly idempotencyKey: string | null
-  /** Aborted when the client disconnects. */
-  readonly gone: AbortSignal
-  /** Time of `performance.now()` at which the request arrived; unset: now. */
-  readonly arrived?: number
 }
 
 /** Returns the stored answer of the Idempotency-Key, or a new one. */
 export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
-  const { idempotencyKey, key, search } = order
-  const deadline = (order.arrived ?? performance.now()) + shop.deadlineMs
-  if (idempotencyKey === null) return await sellOnce(shop, { ...order, deadline }, null)
-  const claim = await claimAnswer(shop.pool, {
-    account: key.accountId,
-    key: idempotencyKey,
-    search,
-    leaseMs: shop.leaseMs,
-    waitMs: deadline - performance.now(),
-    gone: order.gone,
-  })
+  const { idempotencyKey: key } = order
+  if (key === null) return await sellOnce(shop, order, null)
+  const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
   if (claim.kind === 'kept') {
     const answered = JSON.parse(claim.answer) as Answered
     return { ...answered, used: claim.used, remaining: claim.remaining, again: true }
   }
   try {
-    return await sellOnce(shop, { ...order, deadline }, claim)
+    return await sellOnce(shop, order, claim)
   } catch (error) {
     await giveUpClaim(shop.pool, claim)
     throw error
   }
 }
 
-/** One deadline for every wait: an earlier answer, credits, the provider. */
-interface Timed extends Order {
-  /** Time of `performance.now()`. */
-  readonly deadline: number
-}
-
 /** Reserves credits, searches and settles. An error in between releases every credit. */
-async function sellOnce(shop: SearchSeller, order: Timed, claim: Claim | null): Promise<Sold> {
-  const { key, search, gone, deadline } = order
-  const want = { search, credits: cost(search.num), gone, deadline }
-  const charge = await shop.credits.reserve(key, want)
-  if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
+async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
+  const charge = await shop.credits.reserve(order)
+  if (charge.kind !== 'charge') throw unpaid(charge, cost(order.search.num))
   const start = performance.now()
-  // A search ends when its client disconnects, unless an idempotency key allows a replay.
-  const over = claim === null ? order.gone : new AbortController().signal
-  const end = async (credits: number, status: number, keep: Keeping | null) => {
+  const settle = (credits: number, status: number, answer = '') => {
     const ms = performance.now() - start
-    const ending = { credits, status, ms, provider: shop.provider.name, keep }
-    const remaining = await settleCredits(shop.pool, charge, ending)
-    shop.credits.wake(key.accountId)
-    return remaining
+    const keep = claim === null ? null : { ...claim, answer }
+    const ending = { credits, status, ms, provider: shop.provider.name }
+    return settleCredits(shop.pool, charge, { ...ending, keep: answer === '' ? null : keep })
   }
   let answered: Answered
   try {
+    // A search ends when its client disconnects, unless an idempotency key allows a replay.
+    const over = claim === null ? order.gone : new AbortController().signal
     answered = await beforeDeadline(shop, order, over)
   } catch (error) {
     const status = error instanceof Refusal ? error.status : 500
-    await end(0, order.gone.aborted ? clientGone : status, null)
+    await settle(0, order.gone.aborted ? clientGone : status)
     throw error
   }
   const used = cost(answered.answer.organic_results.length)
-  const keep =
-    claim === null ? null : { ...claim, claim: claim.token, answer: JSON.stringify(answered) }
-  const remaining = await end(used, 200, keep)
+  const remaining = await settle(used, 200, JSON.stringify(answered))
   if (remaining !== null) return { ...answered, used, remaining, again: false }
-  await end(0, 503, null)
+  await settle(0, 503)
   throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })
 }
 
@@ -109,7 +82,7 @@ const clientGone = 499
 
 async function beforeDeadline(
   shop: SearchSeller,
-  { key, search, gone, deadline }: Timed,
+  { key, search, gone, deadline }: Order,
   over: AbortSignal,
 ): Promise<Answered> {
   // The wait for the database may have used up all of the time.

@@ -3,6 +3,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
+import type { PaidSearch } from './credits.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
 
@@ -11,18 +12,6 @@ export const replaySeconds = 86_400
 
 /** A request with an idempotency key, and its claim to answer that key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
-
-interface Again {
-  readonly account: number
-  readonly key: string
-  readonly search: Search
-  /** Age at which a claim counts as abandoned; no request lasts longer. */
-  readonly leaseMs: number
-  /** The longest that a second request waits for the first. */
-  readonly waitMs: number
-  /** Aborted when the client disconnects. */
-  readonly gone: AbortSignal
-}
 
 /** Reads the Idempotency-Key header; null for a request without one. */
 export function readIdempotencyKey(header: string | undefined): string | null {
@@ -35,10 +24,15 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 }
 
 /** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
-export async function claimAnswer(pool: pg.Pool, again: Again) {
-  const { account, key, leaseMs, gone } = again
-  const asked = hash('sha256', identityOf(again.search), 'buffer')
-  const end = performance.now() + again.waitMs
+export async function claimAnswer(
+  pool: pg.Pool,
+  order: PaidSearch,
+  // The lease is the age at which a claim counts as abandoned; no request lasts longer.
+  { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
+) {
+  const { gone } = order
+  const account = order.key.accountId
+  const asked = hash('sha256', identityOf(order.search), 'buffer')
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
     const { rowCount } = await pool.query({
@@ -60,7 +54,7 @@ export async function claimAnswer(pool: pg.Pool, again: Again) {
     if (row !== undefined && row.answer !== null) {
       return { kind: 'kept' as const, answer: row.answer, used: row.used, remaining: row.remaining }
     }
-    if (performance.now() > end) {
+    if (performance.now() > order.deadline) {
       const text = 'The first request with this Idempotency-Key is still in progress'
       throw new Refusal(409, text, { 'retry-after': '1' })
     }
@@ -141,9 +135,4 @@ export interface Asker {
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>
-}
-
-/** Returns those of the named parameters that were sent. */
-export function sentParams(search: Search, names: readonly (keyof Search)[]): string[] {
-  return names.filter((name) => search[name] !== null)
 }

@@ -6,7 +6,7 @@ import { say } from '../../src/base/cli/command.ts'
 import type { FoundAnswer } from '../../src/service/stored-answers.ts'
 import { openTables } from '../../src/service/database.ts'
 import { labelIntent } from '../../src/service/enrich/labels.ts'
-import { createKey } from '../../src/service/keys.ts'
+import { Keys } from '../../src/service/keys.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { noDrift } from '../../src/service/upstream/mock.ts'
 import { openLocal } from '../../src/service/upstream/local.ts'
@@ -172,7 +172,7 @@ function medianOf(times: readonly number[]): number {
 async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): Promise<T> {
   const tables = await openTables(databaseUrl, 2)
   try {
-    const { account } = await createKey(tables.pool, { kind: 'live' })
+    const { account } = await new Keys(tables.pool).create({ kind: 'live' })
     const local = openLocal(tables, noDrift)
     const ask: Ask = async (q) => {
       const { signal } = new AbortController()

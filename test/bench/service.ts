@@ -7,7 +7,8 @@ import pg from 'pg'
 import { Pool } from 'undici'
 import { say } from '../../src/base/cli/command.ts'
 import { root } from '../../src/base/root.ts'
-import { openKeys } from '../../src/service/start.ts'
+import { openTables } from '../../src/service/database.ts'
+import { Keys } from '../../src/service/keys.ts'
 
 /** Answers per second of the service in a separate process, with the client on the same machine. */
 export interface ServiceFigures {
@@ -59,14 +60,12 @@ export async function benchService(databaseUrl: string): Promise<ServiceFigures>
 }
 
 async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'canned'>> {
-  const desk = await openKeys(databaseUrl)
-  const live = await desk.create({ kind: 'live', plan: 'unlimited' })
-  const test = await desk.create({ kind: 'test' })
-  await desk.close()
-  const child = await startChild(
-    ['service', '--upstream', 'local', '--test-rate', '1000000', '--log', 'none'],
-    databaseUrl,
-  )
+  const tables = await openTables(databaseUrl, 1)
+  const keys = new Keys(tables.pool)
+  const live = await keys.create({ kind: 'live', plan: 'unlimited' })
+  const test = await keys.create({ kind: 'test' })
+  await tables.close()
+  const child = await startChild(['service', '--upstream', 'local', '--log', 'none'], databaseUrl)
   try {
     const { url, pid } = child
     const queries = readQueries()

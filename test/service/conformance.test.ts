@@ -81,18 +81,6 @@ describe('the behaviour of the service (section 1)', () => {
     expect((await shop.ask(grid, live)).status).toBe(200)
     expect((await shop.ask(grid)).status).toBe(401)
   })
-
-  test('7: the paths are relative to the base address, under whatever prefix it has', async () => {
-    const other = await openShop({ databaseUrl: shop.databaseUrl, basePath: '/api/web' })
-    try {
-      expect(other.service.url).toMatch(/\/api\/web$/)
-      expect((await other.ask(grid, mock)).status).toBe(200)
-      const { origin } = new URL(other.service.url)
-      expect((await fetch(`${origin}/v1/search?q=a`)).status).toBe(404)
-    } finally {
-      await other.service.close()
-    }
-  })
 })
 
 describe('fields of an answer (section 2)', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answered, Provider } from '../../src/service/stored-answers.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
-import { createKey, type FoundKey, KeyRing } from '../../src/service/keys.ts'
+import { type FoundKey, Keys, type NewKey } from '../../src/service/keys.ts'
 import { KeyCredits } from '../../src/service/credits.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { sellAnswer, type Sold } from '../../src/service/sell.ts'
@@ -16,8 +16,12 @@ beforeAll(async () => {
 afterAll(() => tables.close())
 
 async function openKey(credits: number): Promise<FoundKey> {
-  const issued = await createKey(tables.pool, { kind: 'live', credits })
-  const key = await new KeyRing(tables.pool).find(issued.key)
+  return await findNew({ kind: 'live', credits })
+}
+
+async function findNew(order: NewKey): Promise<FoundKey> {
+  const keys = new Keys(tables.pool)
+  const key = await keys.find((await keys.create(order)).key)
   if (key === null) throw new Error('expected the key to be found')
   return key
 }
@@ -49,14 +53,20 @@ function openProcess(answer: () => Promise<Answered>) {
     pool,
     credits: new KeyCredits(pool),
     provider,
-    deadlineMs: 20_000,
     leaseMs: 40_000,
   }
   return (key: FoundKey, num: number): Promise<Sold | Refusal> => {
     const search = readSearch({ q: 'x', num })
     const gone = new AbortController().signal
-    return sellAnswer(shop, { key, search, idempotencyKey: null, gone }).catch(refusalOf)
+    return sellAnswer(shop, { key, search, idempotencyKey: null, gone, deadline: soon() }).catch(
+      refusalOf,
+    )
   }
+}
+
+/** The deadline of a request that arrives now. */
+function soon(): number {
+  return performance.now() + 20_000
 }
 
 function refusalOf(error: unknown): Refusal {
@@ -133,19 +143,17 @@ describe('credits with many concurrent requests', () => {
     const patienceMs = 500
     const purse = new KeyCredits(tables.pool, patienceMs)
     const { signal: gone } = new AbortController()
-    const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10, gone }
-    await purse.reserve(key, want)
+    const want = { key, search: readSearch({ q: 'x', num: 100 }), gone, deadline: soon() }
+    await purse.reserve(want)
     const start = performance.now()
-    const waiting = Array.from({ length: 40 }, () => purse.reserve(key, want))
+    const waiting = Array.from({ length: 40 }, () => purse.reserve(want))
     for (const { kind } of await Promise.all(waiting)) expect(kind).toBe('busy')
     // One after the other, they would wait for forty times their patience.
     expect(performance.now() - start).toBeLessThan(20 * patienceMs)
   })
 
   test('a search in progress at the turn of a month is charged to its own month', async () => {
-    const issued = await createKey(tables.pool, { kind: 'live', plan: 'free' })
-    const key = await new KeyRing(tables.pool).find(issued.key)
-    if (key === null) throw new Error('expected the key to be found')
+    const key = await findNew({ kind: 'live', plan: 'free' })
     let answer: (answered: Answered) => void = () => undefined
     const slow = openProcess(() => new Promise((resolve) => (answer = resolve)))
     const old = slow(key, 100)
@@ -177,11 +185,11 @@ describe('a client that disconnects', () => {
       pool,
       credits: new KeyCredits(pool),
       provider,
-      deadlineMs: 20_000,
       leaseMs: 40_000,
     }
     const search = readSearch({ q: 'x', num: 10 })
-    const selling = sellAnswer(shop, { key, search, idempotencyKey: null, gone: gone.signal })
+    const order = { key, search, idempotencyKey: null, gone: gone.signal, deadline: soon() }
+    const selling = sellAnswer(shop, order)
     await expect.poll(async () => (await books(key))?.held).toBe(1)
     gone.abort()
     await expect(selling).rejects.toThrow('disconnected')
@@ -192,12 +200,12 @@ describe('a client that disconnects', () => {
   test('while it waits for reserved credits leaves the queue', async () => {
     const key = await openKey(10)
     const purse = new KeyCredits(tables.pool)
-    const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10 }
+    const want = { key, search: readSearch({ q: 'x', num: 100 }), deadline: soon() }
     const { signal: stays } = new AbortController()
-    const first = await purse.reserve(key, { ...want, gone: stays })
+    const first = await purse.reserve({ ...want, gone: stays })
     expect(first.kind).toBe('charge')
     const leaving = new AbortController()
-    const left = purse.reserve(key, { ...want, gone: leaving.signal })
+    const left = purse.reserve({ ...want, gone: leaving.signal })
     leaving.abort()
     await expect(left).rejects.toThrow('disconnected')
     expect(await books(key)).toEqual({ used: 0, held: 10, charged: 0 })

@@ -84,12 +84,15 @@ describe('a search with an Idempotency-Key', () => {
 
   test('whose first request died with its process is searched again once that is certain', async () => {
     const lone = await openShop({ leaseMs: 300 })
-    const { key, account } = await lone.service.keys.create({ kind: 'live', credits: 100 })
+    const key = await lone.live(100)
     const own = await openTables(lone.databaseUrl, 1)
+    const found = await lone.service.keys.find(key)
+    if (found === null) throw new Error('expected the key to be found')
     const search = readSearch({ q: 'tea', num: 30 })
     const { signal: gone } = new AbortController()
-    const wish = { account, key: 'dead', search, leaseMs: 300, waitMs: 0, gone }
-    expect(await claimAnswer(own.pool, wish)).toMatchObject({ kind: 'claim' })
+    const order = { key: found, search, gone, deadline: 0 }
+    const claim = await claimAnswer(own.pool, order, { key: 'dead', leaseMs: 300 })
+    expect(claim).toMatchObject({ kind: 'claim' })
     const { status, json } = await lone.ask(tea, key, again('dead'))
     expect([status, json.credits_remaining]).toEqual([200, 97])
     await own.close()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables } from '../../src/service/database.ts'
 import { root } from '../../src/base/root.ts'
-import { openKeys } from '../../src/service/start.ts'
+import { Keys } from '../../src/service/keys.ts'
 import { openShop, type Shop } from './shop.ts'
 
 let shop: Shop
@@ -264,11 +264,12 @@ describe('keys and plans', () => {
   })
 
   test('are issued without a running service, and are valid in a running one', async () => {
-    const desk = await openKeys(shop.databaseUrl)
+    const tables = await openTables(shop.databaseUrl, 1)
+    const desk = new Keys(tables.pool)
     const { key } = await desk.create({ kind: 'test', credits: 5 })
     expect((await shop.ask(tea, key)).json.credits_remaining).toBe(5)
     await desk.revoke(key)
-    await desk.close()
+    await tables.close()
     expect((await shop.ask(tea, key)).status).toBe(403)
   })
 

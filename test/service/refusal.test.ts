@@ -143,11 +143,13 @@ describe('the body of an error has only the fields of the specification', () => 
   })
 
   test('409 while the first request with its Idempotency-Key is in progress', async () => {
-    const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 5 })
+    const key = await shop.live(5)
+    const found = await shop.service.keys.find(key)
+    if (found === null) throw new Error('expected the key to be found')
     const tables = await openTables(shop.databaseUrl, 1)
     const { signal: gone } = new AbortController()
-    const first = { account, key: 'in work', search: readSearch({ q: 'tea' }), gone }
-    await claimAnswer(tables.pool, { ...first, key: 'in-work', leaseMs: 60_000, waitMs: 0 })
+    const order = { key: found, search: readSearch({ q: 'tea' }), gone, deadline: 0 }
+    await claimAnswer(tables.pool, order, { key: 'in-work', leaseMs: 60_000 })
     await tables.close()
     expect(
       shown(await hurried.ask(search, key, { headers: { 'idempotency-key': 'in-work' } })),

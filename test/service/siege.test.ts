@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
-import { createKey } from '../../src/service/keys.ts'
+import { Keys } from '../../src/service/keys.ts'
 import { processEnvironment } from '../../src/base/config.ts'
 import { say } from '../../src/base/cli/command.ts'
 import { pause } from '../../src/base/waiting.ts'
@@ -13,14 +13,14 @@ import { get, type Got } from './get.ts'
 
 let env: Record<string, string>
 let tables: Tables
+let keys: Keys
 let services: { readonly running: Running; readonly url: string }[]
 
 beforeAll(async () => {
   env = { DATABASE_URL: await freshUrl() }
   tables = await openTables(env['DATABASE_URL'] ?? '', 2)
-  const running = [0, 1].map(() =>
-    start('service', ['--upstream', 'mock', '--log', 'none', '--test-rate', '100000'], env),
-  )
+  keys = new Keys(tables.pool)
+  const running = [0, 1].map(() => start('service', ['--upstream', 'mock', '--log', 'none'], env))
   services = await Promise.all(
     running.map(async (one) => {
       const { url } = JSON.parse(await one.line('{"url"')) as { url: string }
@@ -68,7 +68,7 @@ async function books(account: number) {
 
 describe('two processes on one database', () => {
   test('sell each credit of an account once, refuse more, and lose none', async () => {
-    const { key, account } = await createKey(tables.pool, { kind: 'live', credits: 150 })
+    const { key, account } = await keys.create({ kind: 'live', credits: 150 })
     const { spent, least, refused } = await storm(key, 200, (index) => 1 + ((index * 7) % 30))
     expect(await books(account)).toEqual({ used: spent, held: 0, charged: spent })
     expect(least).toBe(150 - spent)
@@ -77,7 +77,7 @@ describe('two processes on one database', () => {
   })
 
   test('renew a plan once, however many first requests of the new month both get', async () => {
-    const { key, account } = await createKey(tables.pool, { kind: 'live', plan: 'free' })
+    const { key, account } = await keys.create({ kind: 'live', plan: 'free' })
     await tables.pool.query(
       "update accounts set used = quota, period = period - interval '1 month' where id = $1",
       [account],
@@ -88,7 +88,7 @@ describe('two processes on one database', () => {
   })
 
   test('refuse a revoked key from the next request on, whichever gets it', async () => {
-    const { key, id } = await createKey(tables.pool, { kind: 'live', credits: 500 })
+    const { key, id } = await keys.create({ kind: 'live', credits: 500 })
     const before = storm(key, 60, () => 10)
     await tables.pool.query('update keys set revoked_at = now() where id = $1', [id])
     const after = await Promise.all([0, 1].map((which) => ask(which, '/v1/search?q=a', key)))
@@ -151,7 +151,7 @@ describe.runIf(process.platform === 'linux')('slow sockets', () => {
   test('delay no other customer, and are closed in time', async () => {
     const [{ running, url } = { running: null, url: '' }] = services
     const count = roomFor(wanted, running?.pid ?? 0)
-    const { key } = await createKey(tables.pool, { kind: 'test' })
+    const { key } = await keys.create({ kind: 'test' })
     const pid = running?.pid ?? 0
     const before = openFiles(pid)
     const began = performance.now()

@@ -1,4 +1,4 @@
-// Describes one page of the corpus, and opens files of pages.
+// Describes one page of the corpus, and reads files of pages.
 
 import { open } from 'node:fs/promises'
 import { z } from 'zod'
@@ -46,24 +46,16 @@ function decode(path: string): string {
   }
 }
 
-/** A JSONL file of pages, opened. */
-export interface PageFile {
-  /** Path as the user typed it. */
-  readonly shown: string
-  readonly lines: () => AsyncIterable<string>
-  readonly close: () => Promise<void>
-}
-
-const folder = 'a folder; name the files in it'
-
-/** Opens a file or a pipe, and refuses a folder. */
-export async function openPages(path: string, shown: string): Promise<PageFile> {
+/** Reads the lines of a file or a pipe, and refuses a folder. */
+export async function* readLines(path: string, shown: string): AsyncGenerator<string> {
+  const folder = 'a folder; name the files in it'
   const handle = await open(path).catch((cause: unknown) => {
     throw unreadable(shown, cause, folder)
   })
-  if ((await handle.stat()).isDirectory()) {
+  try {
+    if ((await handle.stat()).isDirectory()) throw unreadable(shown, { code: 'EISDIR' }, folder)
+    yield* handle.readLines()
+  } finally {
     await handle.close()
-    throw unreadable(shown, { code: 'EISDIR' }, folder)
   }
-  return { shown, lines: () => handle.readLines(), close: () => handle.close() }
 }

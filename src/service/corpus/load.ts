@@ -4,10 +4,10 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import pg from 'pg'
-import { Misuse } from '../../base/errors.ts'
+import type pg from 'pg'
+import { codeOf, reasonOf } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
-import { type Document, documentShape, furtherWords, type PageFile } from './document.ts'
+import { type Document, documentShape, furtherWords } from './document.ts'
 
 const corpusLock = 7_361_002
 
@@ -26,7 +26,8 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
     if ((await loadedSum(client)) === sha256) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if ((await loadedSum(client)) === sha256) return 0
-    const documents = parseLines(gunzipSync(packed).toString('utf8'), file)
+    const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
+    const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
     await client.query('delete from documents where shipped')
     // Building the index once costs a third of updating it row by row.
     await client.query('drop index if exists documents_tsv')
@@ -45,20 +46,31 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/** Adds the pages of a JSONL file. A line that is not a page is rejected with its number. */
-export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile) {
+interface PageFile {
+  /** Path as the user typed it. */
+  readonly shown: string
+  readonly lines: AsyncIterable<string>
+}
+
+/**
+ * Adds the pages of JSONL files; if one of the files cannot be read, those of none. A line that is not a page is
+ * rejected with its number.
+ */
+export async function addDocuments(pool: pg.Pool, files: readonly PageFile[]) {
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
-    let line = 0
-    for await (const text of lines()) {
-      line += 1
-      if (text.trim() === '') continue
-      const document = parseLine(text)
-      const problem = typeof document === 'string' ? document : await tryInsert(client, document)
-      if (problem === null) documents += 1
-      else rejected.push(`${shown}:${line}: ${problem}`)
+    for (const { shown, lines } of files) {
+      let line = 0
+      for await (const text of lines) {
+        line += 1
+        if (text.trim() === '') continue
+        const document = parseLine(text)
+        const problem = typeof document === 'string' ? document : await tryInsert(client, document)
+        if (problem === null) documents += 1
+        else rejected.push(`${shown}:${line}: ${problem}`)
+      }
     }
     if (documents > 0) await refreshWords(client)
   })
@@ -102,15 +114,6 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
     left join ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$) as ahead using (word)`)
 }
 
-function parseLines(text: string, file: string): Document[] {
-  const lines = text.split('\n').filter((line) => line !== '')
-  return lines.map((line, index) => {
-    const document = parseLine(line)
-    if (typeof document !== 'string') return document
-    throw new Misuse(`${file}:${index + 1}: ${document}; build the corpus again`)
-  })
-}
-
 function parseLine(text: string): Document | string {
   let json: unknown
   try {
@@ -135,15 +138,11 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || !isAboutData(error)) throw error
+    // SQLSTATE classes 22, 23 and 54: the page is at fault, not the database.
+    if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
-    return `expected a page that can be indexed, got: ${error.message}`
+    return `expected a page that can be indexed, got: ${reasonOf(error)}`
   }
-}
-
-/** True for SQLSTATE classes 22, 23 and 54: the page is at fault, not the database. */
-function isAboutData({ code }: pg.DatabaseError): boolean {
-  return code !== undefined && /^(22|23|54)/.test(code)
 }
 
 /** Removes NUL and lone surrogates, which PostgreSQL cannot store. */
@@ -164,18 +163,16 @@ async function insertBatch(
 ): Promise<void> {
   // An INSERT ... ON CONFLICT cannot update a row twice, so the last line for an address is used.
   const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
-  const columns = [
-    batch.map(({ url }) => url),
-    batch.map(({ title, url }) => title || new URL(url).hostname),
-    batch.map(({ text }) => text),
-    batch.map(furtherWords),
-    batch.map(({ lang }) => lang),
-    batch.map(({ entities }) => entities.length > 0),
-  ]
+  const rows = batch.map((document) => ({
+    ...document,
+    title: document.title || new URL(document.url).hostname,
+    words: furtherWords(document),
+    subject: document.entities.length > 0,
+  }))
   await client.query(
     `insert into documents (url, title, body, words, lang, subject, shipped)
-    select url, title, body, words, lang, subject, $7
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[]) as given (url, title, body, words, lang, subject)
+    select url, title, text, words, lang, subject, $2
+    from json_to_recordset($1) as given (url text, title text, text text, words text, lang text, subject boolean)
     on conflict (url) do update
     set
       title = excluded.title,
@@ -184,7 +181,7 @@ async function insertBatch(
       lang = excluded.lang,
       subject = excluded.subject,
       shipped = excluded.shipped`,
-    [...columns, shipped],
+    [JSON.stringify(rows), shipped],
   )
   const entities = new Map(
     batch.flatMap((document) => document.entities.map((one) => [one.name.toLowerCase(), one])),
@@ -192,12 +189,8 @@ async function insertBatch(
   await client.query(
     `insert into entities (key, name, type)
     select key, name, type
-    from unnest($1::text[], $2::text[], $3::text[]) as given (key, name, type)
+    from json_to_recordset($1) as given (key text, name text, type text)
     on conflict (key) do nothing`,
-    [
-      [...entities.keys()],
-      [...entities.values()].map(({ name }) => name),
-      [...entities.values()].map(({ type }) => type),
-    ],
+    [JSON.stringify(Array.from(entities, ([key, one]) => ({ key, ...one })))],
   )
 }

@@ -4,39 +4,20 @@ import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { auth } from 'hono/utils/basic-auth'
-import type pg from 'pg'
 import { z } from 'zod'
 import { isForwarded } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
-import { dayMs } from '../../base/time/zone.ts'
-import type { RateLimiter } from '../credits.ts'
-import {
-  changeKey,
-  changePlan,
-  createKey,
-  type DoorEnv,
-  type IssuedKey,
-  keyKinds,
-  type KeyRing,
-  listKeys,
-  revokeKey,
-  rotateKey,
-  topUp,
-} from '../keys.ts'
+import { type DoorEnv, type IssuedKey, keyKinds, type Keys } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { readAccount, readDays } from '../usage.ts'
-import { dashboardStyle, renderDashboard, renderUsage } from './page.ts'
+import { dashboardStyle, renderDashboard, renderUsage, shownDays } from './page.ts'
 
 export interface DashboardParts {
-  readonly pool: pg.Pool
-  readonly keys: KeyRing
-  readonly rateLimiter: RateLimiter
+  readonly keys: Keys
   /** If null, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
-  readonly basePath: string
 }
 
 const pageHeaders = {
@@ -48,99 +29,81 @@ const pageHeaders = {
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 }
 
-const shownDays = 30
 const hourMs = 3_600_000
 const largestForm = 10_000
 
 /** Adds the routes of the dashboard. */
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const { pool } = parts
+  const { keys } = parts
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
-  const path = `${parts.basePath}/dashboard`
-  const show = pageOf(parts, path)
+  const show = showOf(parts)
   app.use('/dashboard/*', async (c, next) => {
     guard.check(c)
     if (c.req.method === 'POST') guard.checkForm(c)
     await next()
   })
   // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
-  for (const shown of ['/dashboard', '/dashboard/keys']) {
-    app.get(shown, (c) => show(c, null, null))
-  }
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, {}))
   app.get('/dashboard/style.css', sendStyle)
-  app.post('/dashboard/keys', (c) =>
-    tryForm(c, show, async () => {
-      const form = await readForm(c, newShape)
-      // Reloading the page that shows a key sends its form again.
-      if (tickets.has(form.ticket)) {
-        throw new Misuse('This form was sent before: its key was shown then.')
-      }
-      const issued = await createKey(pool, toOrder(form))
-      tickets.add(form.ticket)
-      return await show(c, issued, null)
-    }),
-  )
-  addChanges(app, { pool, show, path })
-}
-
-/** Adds the forms that change a key or an account. */
-function addChanges(
-  app: OpenAPIHono<DoorEnv>,
-  { pool, show, path }: { readonly pool: pg.Pool; readonly show: ShowPage; readonly path: string },
-): void {
-  /** `change` returns a new key, or whether there is such a key. */
-  const add = <Shape extends z.ZodType>(
-    form: string,
-    shape: Shape,
-    change: (id: number, fields: z.output<Shape>) => Promise<IssuedKey | boolean>,
-  ) =>
-    app.post(`/dashboard/${form}`, (c) =>
-      tryForm(c, show, async () => {
-        const done = await change(Number(c.req.param('id')), await readForm(c, shape))
-        if (typeof done === 'object') return await show(c, done, null)
-        if (!done) throw new Refusal(404, 'There is no such key')
-        return c.redirect(path, 303)
-      }),
-    )
+  const add = formsOf(app, show)
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
-  add(`${key}/revoke`, sureShape, (id) => revokeKey(pool, String(id)))
-  add(`${key}/rotate`, graceShape, (id, { grace = 24 }) =>
-    rotateKey(pool, { id, graceMs: grace * hourMs }),
-  )
-  add(`${key}/change`, changeShape, (id, { name, rate = null }) =>
-    changeKey(pool, { id, name, rate }),
-  )
-  add(`${account}/top-up`, creditsShape, async (id, { credits = 0 }) => {
-    await topUp(pool, { account: id, credits })
-    return true
+  add('keys', newShape, async (form) => {
+    // Reloading the page that shows a key sends its form again.
+    if (tickets.has(form.ticket)) {
+      throw new Misuse('This form was sent before: its key was shown then.')
+    }
+    const issued = await keys.create(toOrder(form))
+    tickets.add(form.ticket)
+    return issued
   })
-  add(`${account}/plan`, planShape, async (id, { plan }) => {
-    await changePlan(pool, { account: id, plan })
-    return true
-  })
+  add(`${key}/revoke`, sureShape, (_, id) => keys.revoke(String(id)))
+  add(`${key}/rotate`, graceShape, ({ grace = 24 }, id) =>
+    keys.rotate({ id, graceMs: grace * hourMs }),
+  )
+  add(`${key}/change`, changeShape, ({ name, rate = null }, id) => keys.change({ id, name, rate }))
+  add(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
+    keys.topUp({ account: id, credits }),
+  )
+  add(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
+}
+
+/** Returns a function that adds a form. `change` returns a new key to show, or false if there is no such key. */
+function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
+  return <Shape extends z.ZodType>(
+    path: string,
+    shape: Shape,
+    change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean | number>,
+  ) =>
+    app.post(`/dashboard/${path}`, async (c) => {
+      try {
+        const done = await change(await readForm(c, shape), Number(c.req.param('id')))
+        if (typeof done === 'object') return await show(c, { issued: done })
+        if (done === false) throw new Refusal(404, 'There is no such key')
+        return c.redirect(`${rootOf(c)}dashboard`, 303)
+      } catch (error) {
+        if (error instanceof Misuse) return await show(c, { problem: error.message })
+        throw error
+      }
+    })
 }
 
 /** Adds the page on which customers see the usage of their account with their key. The key is never in an address. */
-export function addUsagePage(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const path = `${parts.basePath}/usage`
-  const style = `${parts.basePath}/usage/style.css`
+export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
   const show = (c: Context<DoorEnv>, found: Partial<Parameters<typeof renderUsage>[0]>) => {
-    const none = { used: [], account: null, problem: null }
-    const page = renderUsage({ path, style, days: lastDays(), ...none, ...found })
+    const page = renderUsage({ root: rootOf(c), used: [], account: null, problem: null, ...found })
     return c.html(page, found.problem === undefined ? 200 : 403, pageHeaders)
   }
   app.get('/usage', (c) => show(c, {}))
   app.get('/usage/style.css', sendStyle)
   app.post('/usage', async (c) => {
     const { key: text } = await readForm(c, keyShape)
-    const key = await parts.keys.find(text.trim())
+    const key = await keys.find(text.trim())
     if (key === null) return show(c, { problem: 'API key is invalid or has been revoked' })
-    const { 'x-ratelimit-limit': limit } = await parts.rateLimiter.pass(key)
     const [account, used] = await Promise.all([
-      readAccount(parts.pool, key, { days: 1, limit: Number(limit) }),
-      readDays(parts.pool, { days: shownDays, account: key.accountId }),
+      keys.account(key, 1),
+      keys.usage({ days: shownDays, account: key.accountId }),
     ])
     return show(c, { account, used })
   })
@@ -150,45 +113,30 @@ function sendStyle(c: Context<DoorEnv>) {
   return c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' })
 }
 
-type ShowPage = ReturnType<typeof pageOf>
+/** The relative address of the service, seen from a page of it. */
+function rootOf(c: Context<DoorEnv>): string {
+  return '../'.repeat(c.req.path.split('/').length - 2) || './'
+}
 
 /** Returns a function that shows the page, with a new key or with a problem. */
-function pageOf({ pool, publicUrl }: DashboardParts, path: string) {
-  return async (c: Context<DoorEnv>, issued: IssuedKey | null, problem: string | null) => {
-    const keys = await listKeys(pool)
-    const used = await readDays(pool, { days: shownDays, account: null })
+function showOf({ keys, publicUrl }: DashboardParts) {
+  return async (
+    c: Context<DoorEnv>,
+    { issued = null, problem = null }: { issued?: IssuedKey | null; problem?: string | null },
+  ) => {
     const { q: word = '', page: nth = '' } = c.req.query()
-    const shown = { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 }
-    const view = {
-      path,
+    const page = renderDashboard({
+      root: rootOf(c),
       address: publicUrl(),
-      keys,
-      shown,
-      days: lastDays(),
-      used,
+      keys: await keys.list(),
+      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
+      used: await keys.usage({ days: shownDays }),
       issued,
       problem,
-    }
-    const page = renderDashboard({ ...view, ticket: randomUUID() })
+      ticket: randomUUID(),
+    })
     return c.html(page, problem === null ? 200 : 400, pageHeaders)
   }
-}
-
-/** Shows the page with the problem when a form is not valid. */
-async function tryForm(c: Context<DoorEnv>, show: ShowPage, work: () => Promise<Response>) {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Misuse) return await show(c, null, error.message)
-    throw error
-  }
-}
-
-/** The days shown, today last. */
-function lastDays(): string[] {
-  return Array.from({ length: shownDays }, (_, index) =>
-    new Date(Date.now() - (shownDays - 1 - index) * dayMs).toISOString().slice(0, 10),
-  )
 }
 
 async function readForm<Shape extends z.ZodType>(
@@ -206,9 +154,10 @@ async function readForm<Shape extends z.ZodType>(
 function whole(name: string, least: number, most: number) {
   const error = `${name}: expected a whole number from ${least} to ${most}`
   return z
-    .union([z.literal(''), z.string().regex(/^\d{1,15}$/, { error })], { error })
+    .string()
+    .regex(/^\d{0,15}$/, { error })
     .optional()
-    .transform((text) => (text === undefined || text === '' ? undefined : Number(text)))
+    .transform((text = '') => (text === '' ? undefined : Number(text)))
     .refine((value) => value === undefined || (value >= least && value <= most), { error })
 }
 
@@ -235,14 +184,12 @@ const newShape = z.object({
   account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
 })
 
-function toOrder({ kind, name, plan, credits, account, rate: limit }: z.output<typeof newShape>) {
-  // A test key spends no credits, and a key of an existing account has the plan and rate of that account.
-  if (kind === 'test') return { kind, name, account }
-  if (plan !== 'prepaid') return { kind, name, account, rate: limit, plan }
-  if (account === undefined && credits === undefined) {
+function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
+  if (plan !== 'prepaid') return { ...form, plan }
+  if (form.account === undefined && credits === undefined) {
     throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
   }
-  return { kind, name, account, rate: limit, credits: credits ?? 0 }
+  return { ...form, credits: credits ?? 0 }
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i

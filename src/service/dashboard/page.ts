@@ -1,69 +1,80 @@
-// Renders the dashboard and the page of a customer's usage, with their chart and style sheet.
+// Renders the dashboard and the page of a customer's usage, with their style sheet.
 
 import { html } from 'hono/html'
 import { formatInstant } from '../../base/time/zone.ts'
-import { type IssuedKey, isLow, isRevoked, keyKinds, type ListedKey, planNames } from '../keys.ts'
+import {
+  type IssuedKey,
+  isLow,
+  isRevoked,
+  type KeyDay,
+  keyKinds,
+  type ListedKey,
+  planNames,
+} from '../keys.ts'
 import type { UsageResponse } from '../schemas.ts'
-import type { KeyDay } from '../usage.ts'
 
-interface DashboardView {
-  /** Path of the dashboard. */
-  readonly path: string
+interface PageView {
+  /** Relative address of the service, because a proxy may add a prefix to its paths. */
+  readonly root: string
+  /** Why a form was rejected. */
+  readonly problem: string | null
+}
+
+interface DashboardView extends PageView {
   /** Address of the service as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
   /** Text that the shown keys contain, and the number of the page of them. */
   readonly shown: { readonly word: string; readonly nth: number }
-  readonly days: readonly string[]
   readonly used: readonly KeyDay[]
   /** A key that was just created; shown only once. */
   readonly issued: IssuedKey | null
-  readonly problem: string | null
   /** Identifies the form, so that a form that is sent twice counts only once. */
   readonly ticket: string
 }
 
+/** Number of days whose usage is shown. */
+export const shownDays = 30
+
 /** Renders the whole page on the server; it needs no script. */
 export function renderDashboard(view: DashboardView) {
-  const { path, address, keys, days, used, issued, problem } = view
+  const { root, address, keys, used, issued, ticket } = view
   return renderPage(
-    `${path}/style.css`,
-    problem,
+    view,
+    'dashboard/style.css',
     html`${issued === null ? '' : renderIssued(issued, address)} ${renderLow(keys)}
       <h2>New key</h2>
-      ${renderForm(view)}
+      <form class="new" method="post" action="${root}dashboard/keys">
+        <input type="hidden" name="ticket" value="${ticket}" />
+        <label>Name<input name="name" maxlength="100" placeholder="what it is for" /></label>
+        ${choice('Kind', 'kind', keyKinds.toReversed())}
+        ${choice('Plan, for live keys', 'plan', [...planNames, 'prepaid'])}
+        <label>Credits, if prepaid${numberField('credits')}</label>
+        <label>Requests a second${numberField('rate', 'no limit')}</label>
+        <label>Or on account${numberField('account', 'a new one')}</label>
+        <button class="main">Create key</button>
+      </form>
       <h2>Keys</h2>
       ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(view)}
-      ${renderUsed(days, used)}`,
+      ${renderUsed(used)}`,
   )
 }
 
-/** Renders the usage of a customer's account, or the form that asks for the key. */
-export function renderUsage({
-  path,
-  style,
-  days,
-  used,
-  account,
-  problem,
-}: {
-  readonly path: string
-  readonly style: string
-  readonly days: readonly string[]
-  readonly used: readonly KeyDay[]
+interface UsageView extends PageView {
   readonly account: UsageResponse | null
-  readonly problem: string | null
-}) {
+  readonly used: readonly KeyDay[]
+}
+
+/** Renders the usage of a customer's account, or the form that asks for the key. */
+export function renderUsage(view: UsageView) {
+  const { root, account, used } = view
   const form = html`<h2>Usage of your account</h2>
-    <form class="new" method="post" action="${path}">
+    <form class="new" method="post" action="${root}usage">
       <label>API key<input name="key" type="password" autocomplete="off" required /></label>
       <button class="main">Show usage</button>
     </form>`
-  return renderPage(
-    style,
-    problem,
-    account === null ? form : html`${renderAccount(account)} ${renderUsed(days, used)}`,
-  )
+  const content = account === null ? form : html`${renderAccount(account)} ${renderUsed(used)}`
+  return renderPage(view, 'usage/style.css', content)
 }
 
 function renderAccount(account: UsageResponse) {
@@ -73,22 +84,33 @@ function renderAccount(account: UsageResponse) {
     <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
 }
 
-function renderPage(style: string, problem: string | null, content: ReturnType<typeof html>) {
+function renderPage({ root, problem }: PageView, style: string, content: ReturnType<typeof html>) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>Search service</title>
-      <link rel="stylesheet" href="${style}" />
+      <link rel="stylesheet" href="${root}${style}" />
       <h1>Search service</h1>
       ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`} ${content}
     </html>`
 }
 
-function renderUsed(days: readonly string[], used: readonly KeyDay[]) {
-  return html`<h2>Credits of the last ${days.length} days</h2>
-    ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : drawChart(days, used)}
-    ${used.length === 0 ? '' : renderDays(used)}`
+function renderUsed(used: readonly KeyDay[]) {
+  const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
+  const rows = used.toReversed().map(
+    ({ day, key, name, kind, requests, failures, credits }) =>
+      html`<tr>
+        <td>${day}</td>
+        <td><code>${key}</code> ${name}</td>
+        <td>${kind}</td>
+        <td class="n">${requests}</td>
+        <td class="n">${failures}</td>
+        <td class="n">${credits}</td>
+      </tr>`,
+  )
+  return html`<h2>Credits of the last ${shownDays} days</h2>
+    ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : renderTable('days', heads, rows)}`
 }
 
 /** Names the accounts in use that have few credits left. */
@@ -110,7 +132,8 @@ function renderLow(keys: readonly ListedKey[]) {
 const keysOnPage = 50
 
 /** The keys that contain the wanted text, newest first, one page of them. */
-function renderKeys({ path, keys, shown: { word, nth } }: DashboardView) {
+function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
+  const path = `${root}dashboard`
   const found = keys
     .filter(({ id, key, name, account }) =>
       `${id} ${key} ${name} account ${account}`.toLowerCase().includes(word.toLowerCase()),
@@ -151,19 +174,6 @@ function renderIssued({ key, kind, credits, account }: IssuedKey, address: strin
     <span class="soft">Account ${account}, ${credits} credits. To try it:</span>
     <pre>${line}</pre>
   </div>`
-}
-
-function renderForm({ path, ticket }: DashboardView) {
-  return html`<form class="new" method="post" action="${path}/keys">
-    <input type="hidden" name="ticket" value="${ticket}" />
-    <label>Name<input name="name" maxlength="100" placeholder="what it is for" /></label>
-    ${choice('Kind', 'kind', keyKinds.toReversed())}
-    ${choice('Plan, for live keys', 'plan', [...planNames, 'prepaid'])}
-    <label>Credits, if prepaid${numberField('credits')}</label>
-    <label>Requests a second${numberField('rate', 'no limit')}</label>
-    <label>Or on account${numberField('account', 'a new one')}</label>
-    <button class="main">Create key</button>
-  </form>`
 }
 
 function choice(label: string, name: string, values: readonly string[]) {
@@ -261,107 +271,14 @@ function renderMore(path: string, { id, kind, account, plan, revoked_at: until }
   </details>`
 }
 
-function renderDays(used: readonly KeyDay[]) {
-  const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
-  const rows = used.toReversed().map(
-    ({ day, key, name, kind, requests, failures, credits }) =>
-      html`<tr>
-        <td>${day}</td>
-        <td><code>${key}</code> ${name}</td>
-        <td>${kind}</td>
-        <td class="n">${requests}</td>
-        <td class="n">${failures}</td>
-        <td class="n">${credits}</td>
-      </tr>`,
-  )
-  return renderTable('days', heads, rows)
-}
-
-const width = 720
-const height = 180
-const margin = { left: 48, bottom: 22, top: 10 }
-const mostSeries = 5
-
-interface Series {
-  readonly name: string
-  readonly byDay: Map<string, number>
-}
-
-/** Draws the credits of each day as a stacked bar, with a colour for each of the keys with the highest usage. */
-function drawChart(days: readonly string[], used: readonly KeyDay[]) {
-  const series = toSeries(used)
-  const total = (day: string) => series.reduce((sum, one) => sum + (one.byDay.get(day) ?? 0), 0)
-  // Even, so that the label in the middle is a whole number.
-  const top = 2 * Math.ceil(Math.max(1, ...days.map(total)) / 2)
-  const y = (value: number) =>
-    height - margin.bottom - (value / top) * (height - margin.bottom - margin.top)
-  const step = (width - margin.left) / days.length
-  const bars = days.flatMap((day, at) => {
-    let below = 0
-    return series.flatMap(({ name, byDay }, index) => {
-      const value = byDay.get(day) ?? 0
-      if (value === 0) return []
-      const [from, to] = [y(below), y(below + value)]
-      below += value
-      const x = (margin.left + at * step + 1).toFixed(1)
-      return [
-        html`<rect
-          class="s${index}"
-          x="${x}"
-          y="${to.toFixed(1)}"
-          width="${(step - 2).toFixed(1)}"
-          height="${(from - to).toFixed(1)}"
-          ><title>${day}, ${name}: ${value} credits</title></rect
-        >`,
-      ]
-    })
-  })
-  const lines = [0, top / 2, top].map(
-    (value) =>
-      html`<line x1="${margin.left}" x2="${width}" y1="${y(value)}" y2="${y(value)}"></line
-        ><text class="value" x="${margin.left - 6}" y="${y(value) + 4}">${value}</text>`,
-  )
-  const every = Math.ceil(days.length / 6)
-  const dates = days.map((day, at) => {
-    const x = (margin.left + at * step).toFixed(1)
-    return at % every === 0 ? html`<text x="${x}" y="${height - 6}">${day.slice(5)}</text>` : ''
-  })
-  const legend = series.map(({ name }, index) => html`<li><i class="s${index}"></i>${name}</li>`)
-  return html`<svg
-      viewBox="0 0 ${width} ${height}"
-      role="img"
-      aria-label="Credits used on each day"
-    >
-      ${lines}${bars}${dates}
-    </svg>
-    <ul class="legend">
-      ${legend}
-    </ul>`
-}
-
-/** The keys with the highest usage as series of their own, the others as one. */
-function toSeries(used: readonly KeyDay[]): Series[] {
-  const totals = new Map<number, number>()
-  for (const { id, credits } of used) totals.set(id, (totals.get(id) ?? 0) + credits)
-  const byTotal = [...totals.keys()].toSorted((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0))
-  const series: Series[] = []
-  for (const { id, key, name, day, credits } of used) {
-    const index = Math.min(byTotal.indexOf(id), mostSeries)
-    const shown = index === mostSeries ? `${totals.size - mostSeries} others` : name || key
-    const { byDay } = (series[index] ??= { name: shown, byDay: new Map() })
-    byDay.set(day, (byDay.get(day) ?? 0) + credits)
-  }
-  return series
-}
-
 /** The style sheet. It is a separate file, so that the content security policy can forbid inline styles. */
 export const dashboardStyle = `
-:root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--good:#1a7f4b;--paper:#fff;--ink:#1c2126}
-@media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--good:#5fd39a;--paper:#14181c;--ink:#e6e9ec}}
+:root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
+@media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:72rem;padding:1.5rem 1rem 4rem;font:1rem/1.45 system-ui,sans-serif;background:var(--paper);color:var(--ink)}
 h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .6rem}
-p{margin:.4rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}.good{color:var(--good)}
+p{margin:.4rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}
 .notice{border:2px solid var(--accent);border-radius:.5rem;padding:.8rem 1rem;margin:1rem 0}
 .notice pre{margin:.3rem 0 0;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all}
 .notice code{display:block;font-size:1.05rem;overflow-wrap:anywhere;user-select:all;margin:.4rem 0}
@@ -376,11 +293,7 @@ form.find{display:flex;gap:.4rem;max-width:26rem}summary{cursor:pointer}details 
 td form{display:flex;gap:.4rem;align-items:center}td form input{min-width:5rem}
 table.days td{white-space:nowrap;padding-right:1rem}
 tr.gone td{color:var(--soft)}code{font-family:ui-monospace,monospace;font-size:.92em}
-svg{width:100%;height:auto;display:block}svg text{font-size:11px;fill:var(--soft)}svg text.value{text-anchor:end}svg line{stroke:var(--line)}
-.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;padding:0;margin:.5rem 0;font-size:.9rem}
-.legend i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}
-.s0{fill:#1f6feb;background:#1f6feb}.s1{fill:#e07b00;background:#e07b00}.s2{fill:#2a9d62;background:#2a9d62}.s3{fill:#b14fc5;background:#b14fc5}.s4{fill:#c23b4b;background:#c23b4b}.s5{fill:#8a939d;background:#8a939d}
-@media(max-width:40rem){svg{overflow:visible}svg text{font-size:20px}table.keys,table.keys tbody,table.keys tr,table.keys td{display:block;width:100%}table.keys thead{display:none}
+@media(max-width:40rem){table.keys,table.keys tbody,table.keys tr,table.keys td{display:block;width:100%}table.keys thead{display:none}
 table.keys tr{border-bottom:1px solid var(--line);padding:.6rem 0}table.keys td{border:0;padding:.15rem 0;text-align:left}
 table.keys td[data-name]::before{content:attr(data-name) ": ";color:var(--soft)}
 table.days td,table.days th{padding-right:.4rem;font-size:.8rem}table.days td:nth-child(2){white-space:normal;overflow-wrap:anywhere}table.days th:nth-child(3),table.days td:nth-child(3){display:none}}

@@ -1,7 +1,8 @@
 // Answers searches from the documents of this machine, without a network.
 
 import { codeOf } from '../../base/errors.ts'
-import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
+import { awaitedLater } from '../../base/waiting.ts'
+import type { Answered, Provider } from '../stored-answers.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './mock.ts'
@@ -20,23 +21,18 @@ const waitingPerAccount = 512
 
 /** Opens the provider that finds pages in the shipped corpus and in documents that were added. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
-  const gazetteer = prepare(tables)
-  const queue = new FairQueue({
-    places: tables.searches.options.max,
-    placesPerAccount,
-    waitingPerAccount,
-  })
-  // A search that waits for the documents reports the failure; an unhandled rejection would end the process.
-  gazetteer.catch(() => undefined)
+  // A search that waits for the documents reports the failure.
+  const gazetteer = awaitedLater(prepare(tables))
+  const places = tables.searches.options.max
+  const queue = new FairQueue({ places, placesPerAccount, waitingPerAccount })
   return {
     name: 'local',
-    answer: async (search, asker) => {
+    answer: async (search, { account, deadline, signal, gone }) => {
       const parts = { tables, drift, gazetteer: await gazetteer }
-      const { account, deadline } = asker
-      const signal = AbortSignal.any([asker.signal, asker.gone])
-      return queue.run({ account, signal, deadline }, async () => {
+      const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
+      return await queue.run(turn, async () => {
         await untilAccepted()
-        return await answer(parts, search, asker)
+        return await answer(parts, search, signal)
       })
     },
   }
@@ -60,7 +56,7 @@ const reserve = 12
 async function answer(
   { tables, drift, gazetteer }: Parts,
   search: Search,
-  { signal }: Asker,
+  signal: AbortSignal,
 ): Promise<Answered> {
   const question = readQuestion(search.q)
   const shown = drift.moves ? search.num + reserve : search.num
@@ -120,6 +116,6 @@ const queryCanceled = '57014'
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)
-  const hl = spoken ? [] : (['hl'] as const)
-  return sentParams(search, ['location', ...hl, 'gl', 'device'])
+  const params = ['location', 'hl', 'gl', 'device'] as const
+  return params.filter((name) => search[name] !== null && !(name === 'hl' && spoken))
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import { type Answered, type Asker, type Provider, sentParams } from '../stored-answers.ts'
+import type { Answered, Asker, Provider } from '../stored-answers.ts'
 import { noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
@@ -34,10 +34,7 @@ export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptio
   })
   return {
     name: 'searxng',
-    answer: async (search, asker) => {
-      const regionOf = await (regions ??= readRegions())
-      return await answer({ base, log, queue, budgetMs, regionOf }, search, asker)
-    },
+    answer: (search, asker) => answer({ base, log, queue, budgetMs }, search, asker),
   }
 }
 
@@ -47,7 +44,6 @@ interface Web {
   readonly log: Log
   readonly queue: FairQueue
   readonly budgetMs: number
-  readonly regionOf: RegionOf
 }
 
 const unnamed = new Gazetteer([])
@@ -67,15 +63,9 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
       },
       unnamed,
     ),
-    ignored: ignoredParams(search, web.regionOf),
+    ignored: (['location', 'device'] as const).filter((name) => search[name] !== null),
     partial: found.partial,
   }
-}
-
-/** Lists parameters without effect. `location` has one when it names a country that `gl` does not already name. */
-function ignoredParams(search: Search, regionOf: RegionOf): string[] {
-  const used = search.gl === null && regionOf(search.location) !== null
-  return sentParams(search, used ? ['device'] : ['location', 'device'])
 }
 
 /**
@@ -224,7 +214,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     q: withoutCommands(search.q),
     format: 'json',
     pageno: String(request.number),
-    ...upstreamLanguage(search, web.regionOf),
+    ...upstreamLanguage(search),
   }).toString()
   const { signal } = request
   // Redirects are never followed: an engine shortcut in a query can lead anywhere.
@@ -280,23 +270,14 @@ async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** Maps `hl`, `gl` and `location` to the one `language` of SearXNG; nothing when none was sent. */
-function upstreamLanguage(
-  { hl, gl, location }: Pick<Search, 'hl' | 'gl' | 'location'>,
-  regionOf: RegionOf,
-): { language?: string } {
-  const spoken = hl === null ? undefined : readTag(hl)
-  const region = gl ?? regionOf(location) ?? spoken?.region
-  if (region === undefined) return spoken === undefined ? {} : { language: spoken.language }
-  const language = spoken?.language ?? new Intl.Locale(`und-${region}`).maximize().language
+/** Maps `hl` and `gl` to the one `language` of SearXNG; nothing when neither was sent. */
+function upstreamLanguage({ hl, gl }: Search): { language?: string } {
+  const [spoken, ...rest] = hl?.split('-') ?? []
+  // `zh-Hant-TW` means zh in TW; `en-150` and the like name no country.
+  const region = gl ?? rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
+  if (region === undefined) return spoken === undefined ? {} : { language: spoken.toLowerCase() }
+  const language = spoken?.toLowerCase() ?? new Intl.Locale(`und-${region}`).maximize().language
   return { language: `${language}-${region}` }
-}
-
-/** Reads language and country: `zh-Hant-TW` means zh in TW; `en-150` and the like name no country. */
-function readTag(hl: string): { language: string; region?: string } {
-  const [language = '', ...rest] = hl.split('-')
-  const region = rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
-  return { language: language.toLowerCase(), ...(region === undefined ? {} : { region }) }
 }
 
 const longestText = 20_000
@@ -321,53 +302,5 @@ function withoutMarkup(text: string): string {
   return plain
     .replace(/&(#?\w{2,4});/g, (sign, name: string) => written[name.toLowerCase()] ?? sign)
     .replace(/\s+/g, ' ')
-    .trim()
-}
-
-/** The country at the end of a place name: `Lyon, France` is FR. Null when it names none, or more than one. */
-type RegionOf = (location: string | null) => string | null
-
-let regions: Promise<RegionOf> | undefined
-
-/** Loads names of countries and their regions on first use: only this provider needs them. */
-async function readRegions(): Promise<RegionOf> {
-  const [{ default: names }, { iso31661, iso31662 }] = await Promise.all([
-    import('i18n-iso-countries'),
-    import('iso-3166'),
-  ])
-  const given = names.getNames('en', { select: 'all' })
-  const countries = new Map<string, string>()
-  for (const { alpha2 } of iso31661) {
-    // CLDR has one long and one short name for each country; the others are in common use.
-    const every = [displayed(alpha2, 'long'), displayed(alpha2, 'short'), ...(given[alpha2] ?? [])]
-    for (const name of every.map(fold)) if (!countries.has(name)) countries.set(name, alpha2)
-  }
-  const parts = new Map<string, Set<string>>()
-  for (const { name, code } of iso31662) {
-    const key = fold(name)
-    parts.set(key, (parts.get(key) ?? new Set()).add(code.slice(0, 2)))
-  }
-  return (location) => {
-    const pieces = location?.split(',').map(fold) ?? []
-    const last = pieces.at(-1) ?? ''
-    const country = countries.get(last) ?? null
-    const holders = [...(parts.get(last) ?? [])]
-    if (country === null) return holders.length === 1 ? (holders[0] ?? null) : null
-    // A town in Georgia may be in the country or in the US state.
-    const another = holders.some((holder) => holder !== country)
-    return another && pieces.length > 1 ? null : country
-  }
-}
-
-function displayed(code: string, style: 'long' | 'short'): string {
-  return new Intl.DisplayNames(['en'], { type: 'region', style }).of(code) ?? code
-}
-
-/** Folds accents and dots: `Türkiye` and `Turkiye`, `U.S.` and `US` are one name each. */
-function fold(name: string): string {
-  return name
-    .normalize('NFD')
-    .replace(/[\p{M}.]/gu, '')
-    .toLowerCase()
     .trim()
 }

@@ -37,12 +37,6 @@ const otherEnding = 0.5
 // How much likelier a word is if it shares a title with all the others, and how many candidates are checked for that.
 const [agreement, mostLikely] = [2, 6]
 
-interface Likely extends Spelling {
-  readonly chance: number
-  /** True for a word so short that a match may be chance. */
-  readonly daring: boolean
-}
-
 /**
  * Finds the known words at an edit distance of one, the likeliest first. A word is likelier if it is frequent, if the
  * typing error is common, and if the word fits the context.
@@ -50,14 +44,29 @@ interface Likely extends Spelling {
 export async function correctWords(
   run: Statements,
   wrong: readonly string[],
-  beside: Companions,
+  { titled, bold }: Companions,
 ): Promise<Map<string, Spellings>> {
-  const likely = await findLikely(run, wrong, beside)
-  const agreed = await findAgreed(run, likely, beside)
+  const slips = wrong.map((word) => ({
+    word,
+    others: misspellings(word, { bold: bold || titled !== '' }),
+    // A word that is not among these is so short that a match may be chance.
+    certain: misspellings(word, { bold }),
+  }))
+  const every = slips.flatMap(({ others }) => [...others.keys()])
+  const rows = await findWritten(run, every, bold)
+  const likely = slips.map(({ word, others, certain }) => {
+    const candidates = rows
+      .filter((row) => others.has(row.word))
+      .map((row) => ({ ...row, chance: (others.get(row.word) ?? 0) * howCommon(row) }))
+      .toSorted((a, b) => b.chance - a.chance)
+    return { word, certain, candidates: candidates.slice(0, mostLikely) }
+  })
+  const lexemes = likely.flatMap(({ candidates }) => candidates.map(({ lexeme }) => lexeme))
+  const agreed = await findAgreed(run, [...new Set(lexemes)], titled)
   const found = new Map<string, Spellings>()
-  for (const [word, others] of likely) {
-    const [best, second] = others
-      .filter(({ lexeme, daring }) => !daring || agreed.has(lexeme))
+  for (const { word, certain, candidates } of likely) {
+    const [best, second] = candidates
+      .filter((one) => certain.has(one.word) || agreed.has(one.lexeme))
       .map((one) => (agreed.has(one.lexeme) ? { ...one, chance: agreement * one.chance } : one))
       .toSorted((a, b) => b.chance - a.chance)
     if (best === undefined) continue
@@ -65,37 +74,6 @@ export async function correctWords(
     found.set(word, both ? [best, second] : [best])
   }
   return found
-}
-
-async function findLikely(
-  run: Statements,
-  wrong: readonly string[],
-  { titled, bold }: Companions,
-): Promise<Map<string, Likely[]>> {
-  const slips = wrong.map((word) => ({
-    word,
-    others: misspellings(word, { bold: bold || titled !== '' }),
-    certain: bold ? null : misspellings(word),
-  }))
-  const rows = await findWritten(
-    run,
-    slips.flatMap(({ others }) => [...others.keys()]),
-    bold,
-  )
-  return new Map(
-    slips.map(({ word, others, certain }) => [
-      word,
-      rows
-        .filter((row) => others.has(row.word))
-        .map((row) => ({
-          ...row,
-          chance: (others.get(row.word) ?? 0) * howCommon(row),
-          daring: certain !== null && !certain.has(row.word),
-        }))
-        .toSorted((a, b) => b.chance - a.chance)
-        .slice(0, mostLikely),
-    ]),
-  )
 }
 
 function howCommon({ written, heads, documents }: Spelling): number {
@@ -129,13 +107,12 @@ async function findWritten(
   })
 }
 
-/** Returns those of the words that share a title with all other words of the query. */
+/** Returns those of the lexemes that share a title with all other words of the query. */
 async function findAgreed(
   run: Statements,
-  likely: ReadonlyMap<string, readonly Likely[]>,
-  { titled }: Companions,
+  lexemes: readonly string[],
+  titled: string,
 ): Promise<Set<string>> {
-  const lexemes = [...new Set([...likely.values()].flat().map(({ lexeme }) => lexeme))]
   if (titled === '' || lexemes.length === 0) return new Set()
   const rows = await run.rows<{ lexeme: string }>({
     name: 'find-agreed',
@@ -214,8 +191,6 @@ function areNeighbours(one: string, other: string): boolean {
 /** A correction of one word, of two words that are really one, or of one word that is really two. */
 export type Correction = Interpretation['corrections'][number]
 
-type Counts = ReadonlyMap<string, number>
-
 // A word on a single page is probably an error there.
 const leastWritten = 2
 // A word of at least this length counts even on a single page, if it is in the title of that page.
@@ -224,7 +199,10 @@ const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
 // Two letters count as a word if many pages contain them: `to`, `of`, `js`.
 const oftenEnough = 30
 
-async function countWritten(run: Statements, words: readonly string[]): Promise<Counts> {
+async function countWritten(
+  run: Statements,
+  words: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   if (words.length === 0) return new Map()
   const rows = await run.rows<Pick<Spelling, 'word' | 'documents' | 'heads'>>({
     name: 'count-written',
@@ -247,27 +225,27 @@ export async function findJoined(
   words: readonly string[],
   strange: ReadonlySet<string>,
 ): Promise<Correction[]> {
-  const pairs = words.slice(1).flatMap((second, index) => {
-    const first = words[index] ?? ''
-    const whole = first + second
-    if (!strange.has(first) && !strange.has(second)) return []
-    return whole.length < shortestWhole || whole.length > longestJoint
-      ? []
-      : [{ first, second, whole }]
-  })
+  const pairs = words
+    .slice(1)
+    .map((second, index) => [words[index] ?? '', second] as const)
+    .filter((pair) => pair.some((word) => strange.has(word)) && isJoint(pair.join('')))
   const counts = await countWritten(
     run,
-    pairs.map(({ whole }) => whole),
+    pairs.map((pair) => pair.join('')),
   )
   const corrections: Correction[] = []
   let last = ''
-  for (const { first, second, whole } of pairs) {
+  for (const [first, second] of pairs) {
     // A half can belong to only one word.
-    if (!counts.has(whole) || first === last) continue
-    corrections.push({ from: `${first} ${second}`, to: whole })
+    if (!counts.has(first + second) || first === last) continue
+    corrections.push({ from: `${first} ${second}`, to: first + second })
     last = second
   }
   return corrections
+}
+
+function isJoint({ length }: string): boolean {
+  return length >= shortestWhole && length <= longestJoint
 }
 
 /** Splits an unknown word into the two known words that are the most frequent. */
@@ -275,32 +253,31 @@ export async function findSplit(
   run: Statements,
   strange: readonly string[],
 ): Promise<Correction[]> {
-  const long = strange.filter(({ length }) => length >= shortestWhole && length <= longestJoint)
-  const halves = new Map(long.map((word) => [word, halve(word)]))
-  const counts = await countWritten(run, [...halves.values()].flat(2))
-  return long.flatMap((from) => {
-    const best = (halves.get(from) ?? [])
-      .map((pair) => ({ pair, likely: likelihood(pair, counts) }))
+  const splits = strange.filter(isJoint).map((from) => ({
+    from,
+    pairs: Array.from({ length: from.length - 2 * shortestPart + 1 }, (_, index) => {
+      const at = index + shortestPart
+      return [from.slice(0, at), from.slice(at)] as const
+    }),
+  }))
+  const counts = await countWritten(
+    run,
+    splits.flatMap(({ pairs }) => pairs.flat()),
+  )
+  const frequency = (part: string) => {
+    const count = counts.get(part) ?? 0
+    return part.length === shortestPart && count < oftenEnough ? 0 : count
+  }
+  return splits.flatMap(({ from, pairs }) => {
+    const [best] = pairs
+      .map(([first, second]) => ({
+        to: `${first} ${second}`,
+        likely: frequency(first) * frequency(second),
+      }))
       .filter(({ likely }) => likely > 0)
-      .toSorted((a, b) => b.likely - a.likely)[0]
-    return best === undefined ? [] : [{ from, to: best.pair.join(' ') }]
+      .toSorted((a, b) => b.likely - a.likely)
+    return best === undefined ? [] : [{ from, to: best.to }]
   })
-}
-
-type Halves = readonly [string, string]
-
-function halve(word: string): Halves[] {
-  return Array.from({ length: word.length - 2 * shortestPart + 1 }, (_, index) => {
-    const at = index + shortestPart
-    return [word.slice(0, at), word.slice(at)] as const
-  })
-}
-
-function likelihood([first, second]: Halves, counts: Counts): number {
-  const [one, other] = [counts.get(first) ?? 0, counts.get(second) ?? 0]
-  const least = (part: string) => (part.length === shortestPart ? oftenEnough : 1)
-  if (one < least(first) || other < least(second)) return 0
-  return one * other
 }
 
 /** The words of a query with the corrections applied. */

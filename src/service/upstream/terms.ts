@@ -64,22 +64,15 @@ export async function readTerms(
     run,
     terms.strange.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected),
   )
-  const corrections = [...joined, ...terms.corrections]
+  const corrections = [...joined, ...terms.corrections, ...split]
   if (split.length === 0) return { ...terms, corrections }
-  const parts = sortOut(
-    [],
-    await lookUp(
-      run,
-      split.flatMap(({ to }) => to.split(' ')),
-      config,
-    ),
-  )
-  const found = new Set(split.map(({ from }) => from))
+  const halves = split.flatMap(({ to }) => to.split(' '))
+  const { known } = sortOut([], await lookUp(run, halves, config))
   return {
     words: applyCorrections(terms.words, split),
-    known: distinct([...terms.known, ...parts.known]),
-    strange: terms.strange.filter((word) => !found.has(word)),
-    corrections: [...corrections, ...split],
+    known: distinct([...terms.known, ...known]),
+    strange: terms.strange.filter((word) => !split.some(({ from }) => from === word)),
+    corrections,
   }
 }
 

@@ -9,7 +9,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../../src/base/root.ts'
 import { addDocuments, loadShipped, shippedFile } from '../../../src/service/corpus/load.ts'
-import { openPages } from '../../../src/service/corpus/document.ts'
+import { readLines } from '../../../src/service/corpus/document.ts'
 import { openTables, type Tables } from '../../../src/service/database.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
@@ -44,12 +44,7 @@ function lines(...documents: readonly object[]): string {
 }
 
 async function addFile(pool: pg.Pool, path: string) {
-  const pages = await openPages(path, path)
-  try {
-    return await addDocuments(pool, pages)
-  } finally {
-    await pages.close()
-  }
+  return await addDocuments(pool, [{ shown: path, lines: readLines(path, path) }])
 }
 
 async function count(where = 'true'): Promise<number> {
@@ -277,21 +272,21 @@ describe('documents', () => {
   test('from a file that ends early leave everything unchanged', async () => {
     const before = await count()
     const file = lines({ url: 'https://half.example/', title: 'Half' })
-    const pages = await openPages(file, 'half.jsonl')
     async function* half() {
-      yield* pages.lines()
+      yield* readLines(file, 'half.jsonl')
       throw new Error('the disk is gone')
     }
-    await expect(addDocuments(tables.pool, { ...pages, lines: half })).rejects.toThrow(
-      'the disk is gone',
-    )
+    const pages = [{ shown: 'half.jsonl', lines: half() }]
+    await expect(addDocuments(tables.pool, pages)).rejects.toThrow('the disk is gone')
     expect(await count()).toBe(before)
   })
 
   test('from a folder or a missing file are refused by name', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'corpus-'))
-    await expect(openPages(folder, 'folder')).rejects.toThrow('expected folder to be a readable')
-    await expect(openPages('/nowhere.jsonl', 'no.jsonl')).rejects.toThrow('expected no.jsonl to be')
+    await expect(readLines(folder, 'folder').next()).rejects.toThrow('expected folder to be a')
+    await expect(readLines('/nowhere.jsonl', 'no.jsonl').next()).rejects.toThrow(
+      'expected no.jsonl',
+    )
   })
 })
 
