@@ -1327,10 +1327,6 @@ export interface ForgettingQueries {
 
 export interface ForgettingWords {
   /**
-   * Copy of the removed row. The copy is kept until no answer that is being stored concurrently can still refer to the row. Null if the row has not been removed yet.
-   */
-  held: Json | null;
-  /**
    * Identifier of the row in its table.
    */
   id: string;
