@@ -99,4 +99,13 @@ describe('a rank alert', () => {
       ),
     ])
   })
+
+  test('that ends with its rule is not reported: the person who removed the rule knows', async () => {
+    await night('2026-03-01', ten('a'))
+    await night('2026-03-02', placed(ten('a'), 4, 'taker.com/'))
+    await tell()
+    await replaceAlertRules(database.db, [])
+    await tell()
+    expect(receiver.bodies().map(({ event }) => event)).toEqual(['rank_alert'])
+  })
 })
