@@ -309,7 +309,7 @@ function readShares(text: string): Shares | null {
   return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
 }
 
-/** Adds up shares in whole percents, to avoid rounding errors such as in 0.1 + 0.2. */
+/** Adds shares as integer percentages, to avoid rounding errors such as in 0.1 + 0.2. */
 function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
