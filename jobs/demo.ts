@@ -36,8 +36,8 @@ await runCommand<DemoFlags>(
 )
 
 /**
- * Starts the search service from this job, because only a job may import both the mill and the service:
- * they are separate programs that communicate over HTTP.
+ * Starts the search service. Only a job may import both the mill and the service, which are separate programs that
+ * communicate over HTTP.
  */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')

@@ -1,4 +1,4 @@
-// Turns lists into priced, queued runs, step by step.
+// Plans lists, estimates their cost, and queues their runs.
 
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
@@ -27,7 +27,7 @@ interface Enqueue {
   readonly prompts: EnqueuePrompts
 }
 
-/** Plans all lists, shows the result, and queues their runs, unless it was a preview or the user declined. */
+/** Plans all lists, shows the plan, and queues the runs, unless only a preview was requested or the user declined. */
 export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
   const { mill, intake, flags, prompts } = options
   const { orders, budget, maxCredits } = intake
@@ -40,7 +40,10 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
     isShown = true
     for (const line of planLines(plans, supplier, intake)) prompts.show(line)
   }
-  /** Asks for confirmation if live credits would be spent; the plan is then computed again from current data. */
+  /**
+   * Checks the limits, and asks for confirmation before a large purchase with live credits. The plan is then computed
+   * again from current data.
+   */
   const agree = async (preview: Plans): Promise<boolean> => {
     for (const plan of preview.lists) refuseUndecided(plan, plan.list)
     expectWithin(preview.totals, maxCredits)
@@ -61,7 +64,7 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
   return reportOf(plans, intake, await keepRejects(options, plans))
 }
 
-/** Rejects a plan that may cost more than the allowed maximum, or whose cost is unknown. */
+/** Rejects a plan if its cost is unknown or may exceed the allowed maximum. */
 export function expectWithin(
   { estimate }: Pick<Totals, 'estimate'>,
   maxCredits: number | null,
@@ -74,7 +77,10 @@ export function expectWithin(
   )
 }
 
-/** Writes the rejected lines of each list to a file, and removes the file of a list without any. */
+/**
+ * Writes the rejected lines of each list to a file. If a list has no rejected lines, removes the file of an earlier
+ * reading.
+ */
 async function keepRejects(
   { mill, intake, prompts }: Enqueue,
   { lists }: Plans,

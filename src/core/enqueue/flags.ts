@@ -44,7 +44,7 @@ interface IntakeOptions {
   readonly flags: EnqueueFlags
   readonly env: Environment
   readonly config: Config
-  /** Read for the file `-`. */
+  /** Stream that is read for the file name `-`. */
   readonly stream: AsyncIterable<unknown>
 }
 
@@ -99,7 +99,7 @@ async function listsOf(file: ListFile, reading: ReadOptions) {
   const { sheets, notices } = await everyTableOf({ path, shown }, every)
   return sheets.map((sheet, at) => ({
     ...file,
-    // A table may itself be named "all"; it is then read like any other table.
+    // A table that is itself named "all" is read like any other table.
     name: sheet === undefined || meansEvery(sheet) ? name : tableName(name, sheet),
     reading: { ...reading, sheet },
     notices: at === 0 ? notices : [],
@@ -154,7 +154,7 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
 /** Asks a person for confirmation; null if nobody is present. */
 export type AskPerson = ((question: string) => Promise<boolean>) | null
 
-/** Asks before spending live credits. If nobody is present, throws an error that says what was not done. */
+/** Asks before spending live credits. If nobody is present, throws an error that ends with `undone`. */
 export function askToBuy(queries: number, ask: AskPerson, undone: string): Promise<boolean> {
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)

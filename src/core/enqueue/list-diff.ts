@@ -12,7 +12,7 @@ export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: 
 
 const shownExamples = 3
 
-/** Finds the open queries of a run that are not among the merged lines of its list. */
+/** Finds the open tasks of a run whose queries are not among the merged lines of the list. */
 export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
   const removed = trx
     .withTables<StageTables>()
@@ -42,7 +42,7 @@ function isRemoved(eb: ExpressionBuilder<DB & StageTables, 'tasks'>) {
   return eb.and([eb('tasks.state', '=', 'open'), eb.not(eb.exists(held))])
 }
 
-/** Refuses to plan a list whose run contains removed queries, until a person has decided what to do with them. */
+/** Rejects a plan whose run contains removed queries, unless the user has chosen to drop or keep these queries. */
 export function refuseUndecided(
   { removed, dropped, run }: Pick<Planned, 'removed' | 'dropped' | 'run'>,
   list: string,
@@ -91,8 +91,8 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
 const fewQueries = 20
 
 /**
- * Rejects a nightly list that has shrunk by more than half: it is probably an incomplete export, and nobody is present
- * to notice.
+ * Rejects a nightly list that has shrunk by more than half. Such a list is probably an incomplete export, and nobody is
+ * present to notice the error.
  */
 export async function refuseShrunken(
   trx: Transaction<DB>,

@@ -1,4 +1,4 @@
-// Decides what is bought first when credits are short: priorities, tag shares, skipped queries.
+// Decides which queries are bought first when credits are short, and which queries are skipped.
 
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
@@ -29,13 +29,13 @@ export interface PlanOrder {
   readonly source: string | null
   /** Flags for reading the list, which are stored for the next nightly run; undefined keeps the stored flags. */
   readonly reading: object | null | undefined
-  /** True if a list that was read from a different source before may be merged with this one. */
+  /** True if this source may be merged into a list that was previously read from a different source. */
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum credits for the whole run or, for a nightly run, for the rest of it. If undefined, the budget of an
-   * existing run is not changed.
+   * Maximum number of credits for the whole run. If the list joins the run `into`, the maximum applies to the credits
+   * that are spent from now on. If undefined, the budget of an existing run does not change.
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
@@ -53,7 +53,10 @@ export interface PlanOrder {
   /** An answer is reused only if it has this origin and comes from this API. */
   readonly origin: Origin
   readonly api: string
-  /** Existing run of any kind to add the list to; if null, the list's open manual run or a new run is used. */
+  /**
+   * Existing run, of any kind, to which the list is added. If null, a manual plan joins the list's open manual run, and
+   * any other plan starts a new run.
+   */
   readonly into: number | null
   /** Handling of open queries of a joined run that are no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
@@ -88,7 +91,7 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries that the list or its cadence skips on this night; their last answers are used. */
+  /** Queries that are not asked on this night because of the list or its cadence. Their last answers are used. */
   readonly notAsked: number
   /** Queries whose interval is shorter than the maximum age of a reused answer. */
   readonly unusedIntervals: number
@@ -120,9 +123,10 @@ export type BuyingOrder = readonly (readonly [
 ])[]
 
 /**
- * The turn of each merged line to buy: the cumulative credits of its tag divided by the tag's share. If queries are
- * bought in the order of their turns, each tag that still has queries has received its share, give or take one call,
- * whenever credits run out. Unused credits go to the others in proportion to their shares.
+ * Computes the turn of each merged line to buy: the cumulative credits of the line's tag, divided by the tag's share.
+ * Queries are bought in the order of their turns. Whenever credits run out, each tag that still has queries has
+ * received its share, give or take one call. Credits that a tag does not need go to the other tags in proportion to
+ * their shares.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
@@ -164,14 +168,14 @@ export async function countShares(
 }
 
 /**
- * Parameters of `merge_duplicates.sql` that decide which answers are looked up: those of queries that may be skipped,
- * and those needed to sort the queries. Only nightly runs skip queries.
+ * Returns the parameters of `merge_duplicates.sql` that decide which answers are looked up. Answers are needed for
+ * queries that may be skipped, and for sorting the queries. Only nightly runs skip queries.
  */
 export function mergingOf(order: PlanOrder) {
   const { kind, runDate, budget, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } =
     order
   const nightly = kind === 'nightly'
-  // Credits may run out before the whole plan is bought, so that the least valuable queries must come last.
+  // If credits may run out before the whole plan is bought, the least valuable queries must come last.
   const dated = nightly || typeof budget === 'number'
   const judged = dated && (wished || adaptive)
   return {
@@ -193,15 +197,15 @@ export function mergingOf(order: PlanOrder) {
 }
 
 /**
- * Counts contradictory settings: queries whose interval is shorter than the maximum age of a reused answer. Their
- * answers are reused until they exceed that age.
+ * Counts the queries whose interval contradicts the maximum age of a reused answer, because the interval is not longer
+ * than that age. Such a query is not bought before its answer exceeds the maximum age.
  */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // In a manual run, the nightly maximum age is unknown for lines that do not set one.
+  // In a manual run, the nightly maximum age is unknown for lines that do not set a maximum age.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const { idle } = await trx
     .withTables<StageTables>()
@@ -212,7 +216,7 @@ export async function countUnusedIntervals(
   return idle
 }
 
-/** Finds or inserts a list by name; stores its source and reading options for next time. */
+/** Finds a list by name or inserts it, and stores its source and reading options for the next run. */
 export async function storeList(
   trx: Transaction<DB>,
   { list, source, reading }: Pick<PlanOrder, 'list' | 'source' | 'reading'>,
@@ -231,7 +235,10 @@ export async function storeList(
   return id
 }
 
-/** Exports of several sites may have the same file name; they are merged into one list only on request. */
+/**
+ * Rejects a list name that belongs to a different source. Exports of several sites may have the same file name, and are
+ * merged into one list only on request.
+ */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,
@@ -246,7 +253,7 @@ export async function refuseOtherSource(
   )
 }
 
-/** Reads a list by name; undefined if it is new. */
+/** Reads a list by name; undefined if no list has this name. */
 export function knownList(db: Kysely<DB>, name: string) {
   return db
     .selectFrom('lists')

@@ -45,8 +45,8 @@ const none = 0
 
 /**
  * Performs all steps from the staged lines to the slices. The list and its run are written concurrently in two
- * transactions. The list is committed first, so a crash between the commits leaves a list without a run. Unless `keep`,
- * this is a preview: everything is planned and then rolled back.
+ * transactions. The list is committed first, so a crash between the commits leaves a list without a run. If `keep` is
+ * false, the plan is a preview, and all changes are rolled back.
  */
 export async function planStaged(
   { held, wanted }: Connections,
@@ -63,7 +63,7 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    // Serialises concurrent reads of one list, so that the second one finds the tasks of the first.
+    // Serialises concurrent plans of one list, so that the second plan finds the tasks of the first plan.
     await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
@@ -76,8 +76,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // Detects, before anything is committed, whether this connection broke while the other was in use. From here on,
-    // the lock on the run makes workers wait, so only the commits may follow.
+    // The next statements also detect, before anything is committed, whether the connection of the run broke while the
+    // list was stored. Their lock on the run makes workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -87,7 +87,8 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // Ignores errors of the rollback: the first error is more useful than the broken connection that it causes.
+    // Errors of the rollback are ignored, because the first error is more useful than a later error about a broken
+    // connection.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -180,7 +181,7 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
 
 const sliceSize = 25
 
-/** Counts the lines whose query did not occur in an earlier line. */
+/** Counts the lines with a query that does not occur in an earlier line. */
 async function countAccepted(
   trx: Transaction<DB>,
   stage: number,
@@ -212,7 +213,10 @@ interface Group {
   readonly first_slice: number
 }
 
-/** Inserts a task for each query without one. If a recent enough answer exists, the task is answered at once. */
+/**
+ * Inserts a task for each query that has no task in the run. If a recent enough answer exists, the task reuses that
+ * answer at once.
+ */
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
@@ -241,8 +245,8 @@ const taskColumns = [
 ]
 
 /**
- * Adds one group at a time, so that tasks are mostly sorted by one number. This is three times as fast as sorting by
- * the group columns.
+ * Adds the tasks of one group. If groups are added one at a time, most tasks are sorted by one number, which is three
+ * times as fast as sorting all tasks by the group columns.
  */
 async function addGroup(
   trx: Transaction<DB>,
@@ -271,15 +275,15 @@ function tasksOf(
   const { reused, rests, priority, first_slice: first } = group
   const shared = order.shares.length > 0 && !done
   const usual = buyingOrder(group)
-  // Overdue queries are bought before any shares apply, but count toward them.
+  // Overdue queries are bought before the shares apply, but their cost counts toward the shares.
   const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
   const merged = trx.withTables<StageTables>().selectFrom('merged')
   const lines = (shared ? merged.where(isQueued) : merged).selectAll().select((eb) => {
     const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : eb.lit(0)
     return turn.as('turn')
   })
-  // A line's maximum age may be lower than the run's. It is stored with the task, because the line is not read again
-  // when the task is bought.
+  // A line may set a lower maximum age than the run. The resulting time is stored with the task, because the line is
+  // not read again when the task is bought.
   const aged = order.wished && order.kind === 'nightly' && !done
   const tasks = trx
     .selectFrom(lines.as('lines'))
@@ -325,8 +329,9 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 }
 
 /**
- * Orders tasks so that the least valuable ones are left if buying stops: highest weight first if weights are set, then
- * queries never answered, then those with the oldest answers. Queries overdue by more than their interval come first.
+ * Returns the order in which tasks are bought, so that the least valuable tasks are left if buying stops. Queries that
+ * are overdue by more than their interval come first. Then follow the highest weights, queries that were never
+ * answered, and queries with the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
@@ -337,7 +342,7 @@ function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   return weighted ? [heaviest, ['ord']] : [['ord']]
 }
 
-/** Tasks to buy, grouped by the parameters that determine their price. */
+/** Counts the tasks to buy, grouped by the parameters that determine their price. */
 async function countClasses(
   trx: Transaction<DB>,
   stage: number,
@@ -371,9 +376,9 @@ async function storeHeld(
 }
 
 /**
- * Inserts without checking each row for conflicts, which would take a third of the time. In the rare case that another
- * planner inserts one of these queries at the same time, the statement fails and is repeated, and then skips existing
- * rows.
+ * Inserts the queries of a stage without checking each row for conflicts, because the checks would take a third of the
+ * time. If another planner inserts one of these queries at the same time, which is rare, the statement fails. It is
+ * then repeated, and skips existing rows.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -381,7 +386,7 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
     await addQueries(saved, stage).execute()
     await saved.releaseSavepoint('queries').execute()
   } catch (error) {
-    // Any other error than a unique violation.
+    // Only a unique violation is handled here.
     if (codeOf(error) !== '23505') throw error
     await saved.rollbackToSavepoint('queries').execute()
     await addQueries(trx, stage)
@@ -442,7 +447,7 @@ async function storeRejections(
   return countRejections(trx, stage)
 }
 
-/** Rejection reasons of a stage, with the number of lines for each. */
+/** Counts the rejected lines of a stage by reason. */
 async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
   return trx
     .withTables<StageTables>()
@@ -516,7 +521,7 @@ async function closeRun(
   return closed.state === 'done'
 }
 
-/** Rejects a budget that is lower than what the existing run has already used. */
+/** Rejects a budget that is lower than the credits that the existing run has already used. */
 function expectRoom(
   { list, budget, into }: Pick<PlanOrder, 'list' | 'budget' | 'into'>,
   { run, gone }: { run: number; gone: number },

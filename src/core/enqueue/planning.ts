@@ -19,15 +19,15 @@ export interface ListPlan extends Planned, ReadList {
   readonly removedCost: Estimate
 }
 
-/** Plans of the lists planned together. */
+/** Plans of lists that are planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
-  /** False if there was only a preview or the user did not confirm: nothing was written. */
+  /** False if nothing was written, because only a preview was requested or the user did not confirm. */
   readonly committed: boolean
 }
 
-/** Reads lists and plans a run for each; if one can't be read, none is planned. */
+/** Reads lists, and plans a run for each list. If one list can't be read, no list is planned. */
 export async function planLists(
   desk: Desk,
   { orders, floor, budget }: { orders: readonly ListOrder[]; floor: number; budget: number | null },
@@ -45,7 +45,7 @@ export async function planLists(
   })
 }
 
-/** Estimates the cost of the open tasks of all runs, each within its budget. */
+/** Estimates the cost of the open tasks of all runs. The cost of a run is limited to the rest of its budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))
@@ -67,7 +67,10 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 
 type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
 
-/** Reads lists into temporary tables, from which they can be planned repeatedly: for the preview, and then for real. */
+/**
+ * Reads lists into temporary tables, from which the lists can be planned twice: once for the preview, and once for the
+ * result that is kept.
+ */
 async function onStaged<T>(
   desk: Desk,
   orders: readonly ListOrder[],
@@ -107,7 +110,7 @@ function describePlan(planned: Planned, { order, read }: Staged, { costs }: Fund
   }
 }
 
-/** Notice about contradictory settings, which are harmless but have no effect. */
+/** Returns a notice about intervals that have no effect, because the last answer may still be reused. */
 export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedIntervals'>): string[] {
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
@@ -118,7 +121,10 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
 
 const fewLines = 10
 
-/** If the wrong column is read, such as a seed keyword next to its suggestions, most lines contain the same text. */
+/**
+ * Returns a notice if most lines are duplicates. The wrong column may have been read, such as a seed keyword next to
+ * its suggestions.
+ */
 function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
   if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []
   const { header, columns } = heading.dialect

@@ -10,9 +10,9 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Day that the queries were bought for; also null if no list sets an interval. */
+  /** Day for which the queries were bought; also null if no list sets an interval. */
   readonly answered_on: string | null
-  /** Intervals of lists and cadences; null if there are none. */
+  /** Intervals of lists and cadences; null if no list and no cadence sets an interval. */
   readonly wishes:
     | readonly {
         readonly list: number

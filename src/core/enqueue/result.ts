@@ -15,7 +15,7 @@ export interface EnqueueReport extends Totals {
   readonly run: number | null
   readonly list: string
   readonly dry_run: boolean
-  /** True if the list or its run still has tasks to buy. */
+  /** True if any of the runs still has tasks to buy. */
   readonly open: boolean
   /** Parameters shared by all queries, as `name value`. */
   readonly parameters: readonly string[]
@@ -27,7 +27,7 @@ const inReport = [
   ...(['estimate', 'reasons', 'notices', 'sample'] as const),
 ]
 
-/** Builds the plan's JSON; `files` are the files of each list's rejected lines. */
+/** Builds the JSON of a plan. `files` holds the file of rejected lines for each list. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -53,7 +53,7 @@ export function reportOf(
   }
 }
 
-/** The run of a plan; null if it was rolled back with the preview. */
+/** Returns the run of a plan; null if the run was rolled back with the preview. */
 function runOf({ committed }: Plans, { joined, run }: ListPlan): number | null {
   return committed || joined ? run : null
 }
@@ -121,7 +121,7 @@ function removedLines({ removed, removedCost: { credits }, dropped }: ListPlan):
   return [`  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`]
 }
 
-/** Formats the first queries and the last one as they will be sent; counts alone would hide a wrong column. */
+/** Formats the first queries and the last query as they will be sent. Counts alone would not reveal a wrong column. */
 function sampleLines({ sample: { first, last }, tasks }: ListPlan): string[] {
   const shown = first.map(
     (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
@@ -203,7 +203,7 @@ function readingReport(heading: Heading) {
     columns: [{ index: columns.query, role: 'query' }, ...usedColumns(heading)]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
-    // The next most likely query column; null if there is none.
+    // The next most likely query column; null if no other column is likely.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
@@ -267,7 +267,7 @@ function readingPhrase(heading: Heading | null, headersAgain: readonly number[])
   ].join(', ')
 }
 
-/** Formats a meaning, followed by the name of its column if that differs. */
+/** Formats the meaning of a column, followed by the name of the column if the name differs. */
 function withName(meaning: string, name = ''): string {
   const trimmed = name.trim()
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning

@@ -18,11 +18,11 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-// Statements of this many rows are efficient; batches with many long texts are sent sooner.
+// Limits of a batch. Statements of this many rows are efficient, but a batch with many long texts is sent sooner.
 const mostRows = 5_000
 const mostBytes = 4_000_000
 
-/** Sends rows in batches: one is filled while the previous one is in flight. */
+/** Sends rows in batches. One batch is filled while the previous batch is in flight. */
 export class Sender {
   // The two batches alternate, so that no memory has to be allocated.
   #gathering: Lot
@@ -37,7 +37,7 @@ export class Sender {
     this.#travelling = new Lot(labels)
   }
 
-  /** Waits only while both batches are full. */
+  /** Adds queries. Waits only while both batches are full. */
   async add(queries: readonly ListedQuery[]): Promise<void> {
     for (const query of queries) this.#gathering.add(query)
     const { rows, bytes } = this.#gathering
@@ -91,7 +91,7 @@ class Lot {
   readonly #labels: readonly string[]
   readonly #all = Object.values(this.columns)
 
-  /** Tags with a share of the credits, in order of precedence. */
+  /** `labels` are the tags with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
   }
@@ -133,8 +133,8 @@ class Lot {
 }
 
 /**
- * A list being staged. It exists only in temporary tables of two connections, which no other connection can see. Its
- * end must be awaited before it is planned.
+ * A list that is being staged. The list exists only in temporary tables of two connections, which no other connection
+ * can see. Await `end` before the list is planned.
  */
 export class Stage extends Sender {
   readonly number: number
@@ -167,7 +167,9 @@ export class Stage extends Sender {
     }
   }
 
-  /** Adds the members of a list from the database, instead of reading a file; their queries are already stored. */
+  /**
+   * Adds the members of a list from the database instead of from a file. The queries of the members are already stored.
+   */
   async addMembers(list: number): Promise<number> {
     const { numAffectedRows } = await this.#connections.wanted.executeQuery(
       statement(
@@ -194,7 +196,7 @@ export class Stage extends Sender {
   }
 }
 
-/** Index of the first of these tags that a query has; null if it has none. */
+/** Returns the index of the first label among the tags of a query; null if no label is among the tags. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place
@@ -284,7 +286,7 @@ const types = {
   content: 'text not null',
 } as const
 
-/** Columns that both query tables have, fixed-size ones first. */
+/** Columns that both query tables have. Columns of fixed size come first. */
 const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
 const texts = ['key', 'q', 'location', 'hl', 'gl', 'target', 'tags', 'given'] as const
 const columnsOf = {
@@ -305,7 +307,7 @@ export async function makeTables(connections: Connections, number: number): Prom
   }
 }
 
-/** Adds columns of equal length as rows. */
+/** Inserts the rows that are given as columns of equal length. */
 async function insertRows(
   connections: Connections,
   table: 'staged_wanted' | 'staged_held',

@@ -19,10 +19,10 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
 /** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask the user. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
-  /** The file of the list, or the members of the list in the database, from the last time it was read. */
+  /** The file of the list, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
-  /** Remarks about how the file was read, in addition to those that result from reading it. */
+  /** Remarks about the file, in addition to the remarks that result from reading the file. */
   readonly notices?: readonly string[]
   /**
    * Called within the planning transaction. An error that it throws rolls everything back and is passed on unchanged.
@@ -45,7 +45,7 @@ export interface Staged {
   readonly read: ReadList
 }
 
-/** How a list was read. */
+/** Result of reading a list. */
 export interface ReadList {
   /** Null for a list that is planned from the database. */
   readonly heading: Heading | null
@@ -102,7 +102,10 @@ const notRead: ReadList = {
   sample: { first: [], last: null },
 }
 
-/** If the list was not read completely, it is unknown which queries were removed. */
+/**
+ * Returns the default handling of removed queries. If the list was not read completely, the removed queries are
+ * unknown, so all queries are kept.
+ */
 function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
   if (from.kind === 'members' || join === true) return 'keep'
   return kind === 'nightly' ? 'drop' : 'ask'
@@ -116,7 +119,7 @@ async function stageMembers(stage: Stage, list: number, name: string) {
   return { source: null, reading: undefined, usable, ...plain }
 }
 
-/** Reads a file, and once more if its rows contradict its beginning. */
+/** Reads a file, and reads it again if its rows contradict its beginning. */
 async function stageFile(
   stage: Stage,
   from: ListBytes,
@@ -155,7 +158,7 @@ async function readInto(
     for await (const piece of list.pieces) {
       await stage.add(piece.queries)
       await writing
-      // Postgres processes this chunk while the next one is read.
+      // Postgres processes this chunk while the next chunk is read.
       writing = awaitedLater(stage.reject(piece.rejected))
       countPiece(tally, piece)
       desk.progress?.(`reading ${name}: ${piece.line} lines`)
@@ -191,15 +194,15 @@ function emptyTally() {
     wished: false,
     /** First rejection reasons, for display. */
     reasons: [] as string[],
-    /** Parameters that determine the price, if all queries have the same; null if they differ. */
+    /** Parameters that determine the price, if all queries have the same parameters; null if the parameters differ. */
     request: undefined as PlanOrder['request'] | undefined,
-    /** The first queries and the last one, as they will be sent. */
+    /** The first queries and the last query, as they will be sent. */
     first: [] as Query[],
     last: null as Query | null,
   }
 }
 
-/** Number of reasons and queries that are shown. */
+/** Maximum number of reasons and of queries that are shown. */
 const mostShown = 3
 
 function countPiece(tally: ListTally, { queries, rejected, usable }: ListPiece): void {

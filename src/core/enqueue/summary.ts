@@ -59,7 +59,7 @@ function sumOf<T>(all: readonly T[], read: (one: T) => number): number {
   return all.reduce((total, one) => total + read(one), 0)
 }
 
-/** Cost of a purchase; null means unknown, not zero. */
+/** Cost of a purchase. A value is null if the cost is unknown. */
 export interface Estimate {
   readonly credits: number | null
   readonly worst: number | null
@@ -92,7 +92,7 @@ export function estimateCost(
   return { credits: Math.ceil(credits), worst: Math.max(worst, Math.ceil(credits)), basis: 'seen' }
 }
 
-/** Sum of estimates; unknown if any of them is unknown. */
+/** Adds up estimates. The sum is unknown if any estimate is unknown. */
 export function addEstimates(estimates: readonly Estimate[]): Estimate {
   const bought = estimates.filter(({ basis }) => basis !== 'nothing to buy')
   if (bought.length === 0) return nothing
@@ -112,7 +112,9 @@ export interface Balance {
   readonly after: number | null
   readonly after_worst: number | null
   readonly floor: number
-  /** True if even the worst case stays above the floor; null if cost or balance is unknown. */
+  /**
+   * True if the balance stays at or above the floor even in the worst case; null if the cost or the balance is unknown.
+   */
   readonly above_floor: boolean | null
   readonly budget: number | null
   /** True if even the worst case stays within the budget; null if the cost is unknown or there is no budget. */
@@ -121,7 +123,7 @@ export interface Balance {
 
 /**
  * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. `before` is the
- * number of credits that the run had used, or may still use, of its budget before this purchase; null means unknown.
+ * number of credits that the runs have already used, or may still use for their open tasks; null means unknown.
  */
 export function forecastBalance(
   { credits, worst }: Estimate,
@@ -150,7 +152,9 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/** A purchase of this many calls or more needs confirmation. The limit is lower if the cost of a call is unknown. */
+/**
+ * A purchase of more calls than this number needs confirmation. The limit is lower if the cost of a call is unknown.
+ */
 const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
 /** True for a purchase large enough to need confirmation. */

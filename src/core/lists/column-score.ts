@@ -4,17 +4,17 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or the like'
 
-/** MD5 and SHA sums, and UUIDs. People may search for article numbers, but not for these. */
+/** Matches MD5 sums, SHA sums and UUIDs. People may search for article numbers, but not for hashes or UUIDs. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
 
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
-  // Not "node.js" and the like, because people search for such frameworks.
+  // Names that end in ".js" or ".ts" are excluded, because people search for frameworks such as "node.js".
   [
     'host names',
     /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,
   ],
-  // Requires a four-digit year: 10.1.26 might be a version number that people search for.
+  // A date must have a year of four digits, because people may search for version numbers such as 10.1.26.
   [
     'dates',
     /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,
@@ -25,8 +25,8 @@ const things: readonly (readonly [string, RegExp])[] = [
 ]
 
 /**
- * Names the kind of a cell that is not a search query, in the plural; undefined if the cell may be a
- * query.
+ * Returns the class of a cell that is not a search query, as a plural noun such as "dates"; undefined if the cell may
+ * be a query.
  */
 function otherThing(cell: string): string | undefined {
   const text = cell.trim()
@@ -37,7 +37,8 @@ function otherThing(cell: string): string | undefined {
 }
 
 /**
- * Names the kind of these cells if they are not search queries; the first cell may be a column name.
+ * Returns the class of a column whose cells are not search queries, as a plural noun; undefined if the cells may be
+ * queries. The first cell may be a column name.
  */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
@@ -54,13 +55,13 @@ export function looksLikeMail(cell: string): boolean {
   return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
 }
 
-/** True for an address, a date, a price or another cell that is clearly not a search query. */
+/** True for a URL, an email address, a date, a price or another cell that is clearly not a search query. */
 export function isThing(cell: string): boolean {
   const text = cell.trim()
   return things.some(([, pattern]) => pattern.test(text)) || looksLikeMail(text)
 }
 
-/** True for article and document numbers, hashes and the like. */
+/** True for an article number, a document number, a hash or a similar identifier. */
 function isIdentifier(cell: string): boolean {
   const text = cell.trim()
   return (
@@ -76,7 +77,7 @@ function isOther(cell: string): boolean {
   return !/\p{L}/u.test(cell) || isNumber(cell) || isThing(cell) || isIdentifier(cell)
 }
 
-/** True for a search setting such as a country or device; a column of these contains no queries. */
+/** True for a search setting, such as a country or a device. A column of settings contains no queries. */
 function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
@@ -84,14 +85,16 @@ function isSetting(cell: string): boolean {
 /** A column that may contain queries. */
 export interface ScoredColumn {
   readonly index: number
-  /** From 0 (no queries) to 1. */
+  /** Score from 0 to 1. A column with score 0 contains no queries. */
   readonly score: number
 }
 
-/** Number of rows that are enough to judge columns. */
+/** Number of rows from which columns are scored. */
 export const scoredRows = 200
 
-/** Columns that may contain queries: the chosen one first, then the most likely. */
+/**
+ * Returns the columns that may contain queries: first the chosen column, then the other columns by descending score.
+ */
 export function scoreColumns(
   rows: readonly (readonly string[])[],
   width: number,
@@ -105,12 +108,12 @@ export function scoreColumns(
     .toSorted((one, other) => rank(other) - rank(one))
 }
 
-/** A column with a lower score is not a plausible query column. */
+/** Score that a column must exceed to be a plausible query column. */
 export const leastScore = 0.1
 
 /**
- * Scores cells by how they look: queries differ from each other, and many have several words; figures,
- * codes and labels do not.
+ * Scores the cells of a column. Most queries differ from each other, and many queries consist of several words, unlike
+ * figures, codes and labels.
  */
 function scoreOf(cells: readonly string[]): number {
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))

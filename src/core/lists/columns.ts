@@ -1,32 +1,33 @@
-// Determines what the columns of a list mean: by their names, by the tool that wrote them, or by flags.
+// Determines the meaning of each column of a list, from the name of the column or from flags. Knows the names that
+// common tools use.
 
 import { Misuse } from '../../base/errors.ts'
 
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells that a row must have to contain its query. */
+  /** Minimum number of cells in a row, so that the row contains its query and all request parameters. */
   readonly needed: number
   /** Number of cells in the header. */
   readonly width: number
-  /** Header cells without a known meaning, each listed once. */
+  /** Distinct header cells without a known meaning. */
   readonly ignored: readonly string[]
 }
 
-/** Delimiter, header and columns, determined from the start of a list and applied to all of it. */
+/** Delimiter, header and columns of a list. They are detected in the first lines and apply to the whole list. */
 export interface Dialect {
   /** Null if each line is one query. */
   readonly delimiter: string | null
-  /** Line number of the header; null if there is none. */
+  /** Line number of the header; null if the list has no header. */
   readonly headerLine: number | null
   readonly header: readonly string[]
   readonly columns: Columns
 }
 
-/** Columns with request parameters. */
+/** Meanings of the columns that hold request parameters. */
 export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
-/** A header, as far as its cells alone can identify it. */
+/** Result of reading a record as a header, from its cells alone. */
 type HeaderReading =
   | { readonly kind: 'columns'; readonly columns: Columns }
   | { readonly kind: 'none' }
@@ -54,7 +55,7 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   return { kind: 'columns', columns: columnsOf(query, others, cells) }
 }
 
-/** Columns of a header, with derived values. */
+/** Completes the columns of a header with the fields that are derived from them. */
 function columnsOf(
   query: number,
   others: readonly ListColumn[],
@@ -91,17 +92,17 @@ function isNamed(cell: string, name: string): boolean {
   return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
-/** Returns the index of a column given by number; `--column 2` counts from 1. */
+/** Converts the 1-based number of a column, as in `--column 2`, to an index. Returns undefined for a name. */
 export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
 
-/** Columns of a list without a header whose rows start with a query. */
+/** Returns the columns of a list without a header. `query` is the index of the query column. */
 export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
 
-/** True for the title of a block of related queries, alone or followed by the name of its numbers. */
+/** True for the title of a block of related queries. A second cell may name the numbers in the block. */
 export function isTitle(cells: readonly string[]): boolean {
   return (
     cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
@@ -129,33 +130,37 @@ export const otherRoles = [
 type OtherRole = (typeof otherRoles)[number]
 type Role = 'query' | OtherRole
 
-/** A known header cell: its meaning, and whether `a|b` in its cells means several values. */
+/** Meaning of a known header cell. If `several` is true, `a|b` in a cell of the column stands for two values. */
 interface Meaning {
   readonly role: Role
   readonly several: boolean
 }
 
-/** A column that is read in addition to the queries. */
+/** A column that is read in addition to the query column. */
 export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True if only tools use this name: a cell with an unexpected value does not reject its query. */
+  /**
+   * True if the name is used by tools. An invalid number in such a column does not reject the query of its row.
+   * Languages and countries must be known.
+   */
   readonly tool?: boolean
   /** True if the user specified the column's meaning. */
   readonly asked?: boolean
 }
 
-/** A column by name or number, with the meaning given by the user; null to ignore the column. */
+/** Column given by name or number, with the meaning that the user chose. A column with the role null is ignored. */
 export interface Mapping {
   readonly column: string
   readonly role: OtherRole | null
 }
 
-// Longer cells are not column names, and the expressions that read names take quadratic time.
+// A longer cell can't be a column name. The limit is also needed because the expressions that read names take quadratic
+// time.
 const longestName = 300
 
-// Names used in exports of keyword tools, search consoles and advertising accounts, by language.
+// Names of the query column in exports of keyword tools, search consoles and advertising accounts, by language.
 const queryNames = `
 q, query, queries, keyword, keywords, key word, key words, search term, search terms, search query,
 search queries, search keyword, search keywords, term, top queries, top query,
@@ -179,12 +184,12 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns that differ from the name of their role. */
+/** Names of our own columns, listed for each role that accepts other names than the role itself. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
   target: 'target url, target, target page',
-  // Underscores have already been replaced by blanks.
+  // Header cells are compared after their underscores have been replaced by blanks.
   max_age: 'max age, max-age',
 }
 
@@ -214,7 +219,10 @@ export function plainName(cell: string): string {
 
 const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
-/** Reads the meaning of a header cell; undefined if unknown. `device|` and `devices` contain several values. */
+/**
+ * Returns the meaning of a header cell; undefined if the name is unknown. A cell in a column `device|` or `devices` may
+ * contain several values.
+ */
 export function readMeaning(cell: string): Meaning | undefined {
   if (cell.length > longestName) return undefined
   const marked = severalMark.test(cell)
@@ -223,10 +231,13 @@ export function readMeaning(cell: string): Meaning | undefined {
   return { role: meaning.role, several: true }
 }
 
-// Titles of the two blocks in an export of related queries; they do not name a column.
+// Titles of the two blocks in an export of related queries. A title does not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/** Columns that tools write next to their queries; if several columns match, the earlier pattern wins. */
+/**
+ * Names of columns that tools write next to their queries. If several columns match a role, the first matching pattern
+ * decides.
+ */
 const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ['gl', /^country$/, /^country code$/],
   ['hl', /^language$/, /^language code$/],
@@ -249,7 +260,10 @@ const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ],
 ]
 
-/** Finds columns of known tools that don't have one of our own names. */
+/**
+ * Finds the columns of known tools among the columns without one of our own names. Skips roles that already have a
+ * column.
+ */
 function findToolColumns(
   cells: readonly string[],
   query: number,
@@ -271,7 +285,7 @@ interface MappingOptions {
   readonly map?: readonly Mapping[] | undefined
 }
 
-/** Columns of a header, with the user's mappings replacing the meanings of their names. */
+/** Applies the user's mappings to the columns of a header. A mapping overrides the meaning of a column name. */
 export function mapColumns(
   columns: Columns,
   header: readonly string[],

@@ -20,15 +20,15 @@ import type { ReadOptions } from './options.ts'
 import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
-/** Way of reading a list: its delimiter, and its header if it has one. */
+/** Chosen way to read a list: the delimiter, the columns and, if the list has one, the header. */
 type Choice = Pick<HeaderRow, 'trial' | 'columns'> & { readonly row: TrialRow | null }
 
 /** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
 /**
- * Detects delimiter and header from the first lines of a list, and returns the rows below and the columns that may hold
- * queries: the chosen one, then the next most likely ones. Rejects ambiguous lists instead of guessing.
+ * Detects the delimiter and the header from the first lines of a list. Also returns the rows below the header and the
+ * columns that may contain queries, with the chosen column first. Rejects an ambiguous list instead of guessing.
  */
 export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
@@ -51,8 +51,8 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
 }
 
 /**
- * Rejects a report that lists each query once per device, with a specific message: the user may not have asked for the
- * devices.
+ * Rejects a report that lists each query once per device, because the user may not want to buy each query for each
+ * device.
  */
 function refuseSegments(
   trial: Trial,
@@ -98,7 +98,10 @@ function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   )
 }
 
-/** For a header of one cell, the rows must also have one cell; otherwise the delimiter is ambiguous. */
+/**
+ * Checks that the rows below a header of one cell also have one cell. Otherwise, the delimiter is ambiguous, and the
+ * list is rejected.
+ */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
@@ -112,7 +115,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** Returns the trial without a delimiter or, if there is none, the trial with the typed delimiter. */
+/** Returns the trial without a delimiter. If there is no such trial, returns the trial with the typed delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
@@ -120,7 +123,8 @@ function tryNone(trials: readonly Trial[]): Trial {
 }
 
 /**
- * Handles a list in which no cell names a query column: accepts it if each line is a query, and rejects it otherwise.
+ * Handles a list without a cell that names a query column. Accepts the list if each line is a query or if the user gave
+ * the number of the column, and rejects it otherwise.
  */
 function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
   const { shown, column } = wanted
@@ -139,7 +143,7 @@ function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
-/** Splits a list whose first line is a row, as specified by the user. */
+/** Splits a list for which the user typed `--no-header`. The first line is a row. */
 function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
   const [table, another] = trials.filter((trial) => divides(trial))
   if (table !== undefined && another !== undefined) throw severalDelimiters(shown, table, another)
@@ -157,10 +161,13 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
   )
 }
 
-/** A column that scores less than this share of the best one holds labels such as "high" and "low". */
+/**
+ * Minimum score of a likely query column, as a share of the best score. Columns of labels, such as "high" and "low",
+ * score lower.
+ */
 const likelyShare = 0.75
 
-/** Describes what was found instead of a query column, and which columns the user might mean. */
+/** Creates the error for a list without a query column. The message shows the first line and suggests columns. */
 function noQueryColumn(
   trial: Trial,
   { shown, column, severalFit }: Wanted & { readonly severalFit: boolean },
@@ -183,7 +190,7 @@ function noQueryColumn(
       `columns of text that would do: ${names}; name one with --column if it holds queries`,
     )
   }
-  // Naming a column makes its line the header, so a query in that line would be lost.
+  // If the user names a column, the line with that name becomes the header, and a query on that line would be lost.
   if (best !== undefined && header.length > 1 && !looksLikeHeader(trial, at)) {
     const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
     hints.push(`if the file has no header, type ${delimiter}--no-header --column ${best.index + 1}`)
@@ -201,23 +208,32 @@ interface HeaderRow {
   readonly at: number
   readonly row: TrialRow
   readonly columns: Columns
-  /** Share of the rows after the header with the same width. */
+  /** Share of the rows below the header that have the same width as the header. */
   readonly fit: number
-  /** False if the supposed header may be a row of the list, so that it and the lines above it would be lost. */
+  /**
+   * False if the supposed header may be a row of the list. Reading that row as the header would lose the row and the
+   * lines above it.
+   */
   readonly clear: boolean
-  /** True if rows of the same width precede it. If the column is given by number, it counts as one of these rows. */
+  /**
+   * True if rows of the same width precede the supposed header. If the column is given by number, the supposed header
+   * then counts as a row.
+   */
   readonly among: boolean
 }
 
 interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
-  /** Number of filled cells in each line above. */
+  /** Number of cells in each line above the row, up to the last filled cell of the line. */
   readonly above: readonly number[]
 }
 
-/** Reports of keyword tools start with their name, dates and settings; the header is within this many records. */
+/**
+ * Number of records among which the header is searched. Reports of keyword tools start with a title, dates and
+ * settings.
+ */
 const headerWithin = 30
 
-/** Finds the header in the first lines of a list when split with this delimiter. */
+/** Finds the header among the first rows of a list that was split with one delimiter. */
 function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
   let doubtful: HeaderRow | undefined
   for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
@@ -237,7 +253,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   const { cells } = row
   const number = columnNumber(column)
   const named = column !== undefined && number === undefined
-  // With --delimiter none, each line is a query, including the lines above such a "header".
+  // With --delimiter none, each line is a query, including the lines above the supposed header.
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
@@ -253,7 +269,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
     )
   }
   const { columns } = reading
-  // A single word further down is not a header: it may be the query "keyword".
+  // A single word that directly follows another line may be the query "keyword", so it is not read as a header.
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
@@ -266,8 +282,8 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
 }
 
 /**
- * Returns the title of a block of related queries, which is followed by numbers and preceded by nothing or a blank
- * line.
+ * Returns the title of a block of related queries as a header. The title is the first line or follows a blank line, and
+ * numbers follow the title.
  */
 function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
   const below = trial.rows.slice(at + 1)
@@ -275,7 +291,8 @@ function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without a number below it, the title may be a query, unless it is spelled as in exports.
+  // A title without numbers below it may be a query, unless it is on the first line and has no lower-case letters, as
+  // in exports.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
@@ -288,8 +305,8 @@ function fitOf({ rows }: Trial, header: number, width: number): number {
 }
 
 /**
- * Lines above a header are not read as queries. There must be no doubt that this row is the header and that the lines
- * above are a title or settings.
+ * True if a row is clearly the header, and the lines above it are clearly a title or settings. Lines above a header are
+ * not read as queries.
  */
 function isClear(
   { trial, at, row: { cells, begins }, above }: Place,
@@ -310,7 +327,9 @@ function rowsFrom({ rows }: Trial, at: number): readonly (readonly string[])[] {
   return below.filter(({ length }) => length === width)
 }
 
-/** True if a name is followed by numbers, and no number precedes it. */
+/**
+ * True if the cell in this column is a name, all filled cells below it are numbers, and no cell above it is a number.
+ */
 function startsNumbers(trial: Trial, at: number, index: number): boolean {
   const [header, ...rows] = rowsFrom(trial, at)
   if (!isName(header?.[index] ?? '')) return false
@@ -321,7 +340,10 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/** True for a first record that is data: column names are not figures, and are not repeated further down. */
+/**
+ * True if a record is clearly a row of data, because it contains a figure, a code above other codes, or a cell that a
+ * row below repeats.
+ */
 function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -338,7 +360,7 @@ function isClearlyRow(trial: Trial, at: number): boolean {
 }
 
 /**
- * If the column is given by number, rejects a first line of words that may be a header, because the name of the column
+ * Rejects a first line that may be a header if the user gave the column by number. Otherwise, the name of the column
  * would be bought as a query.
  */
 function refuseNames(trial: Trial, shown: string, number: number): void {
@@ -354,7 +376,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows repeat the supposed column name: then it is a label such as "q" and not a name. */
+/** True if most rows repeat the supposed name of the query column. Such a cell is a label, such as "q". */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -363,13 +385,14 @@ function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof read
   return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
 }
 
-/** True for a first record of words above columns of numbers, addresses or the like, or one with known column names. */
+/** True for a record that has a known column name, or a word above a column of numbers, URLs or similar data. */
 function looksLikeHeader(trial: Trial, at: number): boolean {
   const { rows } = trial
   const cells = rows[at]?.cells ?? []
   const reading = readHeader(cells, undefined)
   if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
-  // A single cell proves nothing: split with the wrong delimiter, a whole row of figures may look like a number.
+  // A single cell proves nothing, because a row of figures that is split with the wrong delimiter may look like one
+  // number.
   if (cells.length < 2) return false
   const block = rows.slice(
     rows.findLastIndex(({ begins }, index) => begins && index <= at),
@@ -393,22 +416,22 @@ function isName(cell: string): boolean {
   return !isNumber(cell) && !isGap(cell)
 }
 
-/** True for a number that is not a column name; years may be column names. */
+/** True for a number other than a year. Years may be column names. */
 function isFigure(cell: string): boolean {
   return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
 }
 
-/** Counts the cells of a record up to the last filled one. */
+/** Counts the cells of a record up to the last filled cell. */
 function filledWidth(cells: readonly string[]): number {
   return cells.findLastIndex(isFilled) + 1
 }
 
-/** A row at the beginning of a list that is not blank. */
+/** A non-blank row at the beginning of a list. */
 interface TrialRow {
   readonly cells: readonly string[]
-  /** Line number of the row; names of JSON fields are on line 0. */
+  /** Line number of the row. The names of JSON fields are on line 0. */
   readonly line: number
-  /** True for the first row, and for one below a blank line. */
+  /** True for the first row, and for a row below a blank line. */
   readonly begins: boolean
 }
 
@@ -416,11 +439,11 @@ interface TrialRow {
 interface Trial {
   readonly delimiter: string | null
   readonly rows: readonly TrialRow[]
-  /** Lines that could not be split into fields. */
+  /** Numbers of the lines that could not be split into cells. */
   readonly broken: readonly number[]
 }
 
-/** Delimiters to try: the typed one, or all common ones. */
+/** Returns the delimiters to try: the typed delimiter or, by default, all common delimiters. */
 export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
   if (typed === undefined) return [...Object.values(delimiterNames), null]
   if (typed.toLowerCase() === 'none') return [null]
@@ -432,7 +455,7 @@ export function wantedDelimiters(typed: string | undefined): readonly (string | 
   )
 }
 
-/** A delimiter as a user would type it. */
+/** Formats a delimiter as a user would type it. */
 function typedDelimiter(delimiter: string | null): string {
   const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
   return name?.[0] ?? delimiter ?? 'none'
@@ -457,21 +480,24 @@ function placeOf(shown: string, row: TrialRow | undefined): string {
   return `${shown}:${Math.max(row?.line ?? 1, 1)}`
 }
 
-/** First cells of a row, for messages. */
+/** Formats the first cells of a row, for messages. */
 function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
 /**
- * True if a blank follows each delimiter: then the delimiter is punctuation, unless blanks surround it, as is usual
- * for bars.
+ * True if a blank follows each delimiter, because such a delimiter is punctuation. A delimiter with blanks on both
+ * sides, as is usual for bars, is not punctuation.
  */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/** True if a delimiter splits at least this share of the rows into the same number of cells, and is not punctuation. */
+/**
+ * True if a delimiter splits at least this share of the rows into the same number of cells, and the delimiter is not
+ * punctuation.
+ */
 export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
   if (delimiter === null || width < 2) return false
@@ -479,7 +505,10 @@ export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   return same.length >= rows.length * share && !isProse(same)
 }
 
-/** Table that a trial yields: its first row that is as wide as most rows, and the columns that may hold queries. */
+/**
+ * Returns the table of a trial: the first row that is as wide as most rows, the rows below it, and the columns that may
+ * contain queries.
+ */
 export function tableOf({ rows }: Trial) {
   const width = widthOf(rows)
   const at = Math.max(
@@ -492,7 +521,7 @@ export function tableOf({ rows }: Trial) {
   return { at, width, header, below, candidates }
 }
 
-/** Most common number of cells in a row. */
+/** Returns the most common number of cells in a row. */
 function widthOf(rows: readonly TrialRow[]): number {
   const counts = new Map<number, number>()
   for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1)
@@ -501,8 +530,8 @@ function widthOf(rows: readonly TrialRow[]): number {
 }
 
 /**
- * True if most rows have the same number of cells, and more than two: the file is a report rather than a list of
- * lines.
+ * True if most rows have the same number of cells, and that number is greater than two. Such a file is a report, so its
+ * lines are not queries.
  */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)

@@ -8,8 +8,8 @@ export interface Encoding {
   /** Length of the byte order mark, in bytes. */
   readonly mark: number
   /**
-   * Source of the encoding: given by the user, declared by a mark, proven by all bytes examined, or guessed. Nothing
-   * is bought based on a guess.
+   * Source of the encoding: the user, the byte order mark, a proof from all examined bytes, or a guess. A list whose
+   * encoding was guessed is rejected.
    */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
@@ -22,7 +22,7 @@ const marks = [
   { label: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const
 
-/** Detects the encoding from the first bytes; `whole` is true if there are no more. */
+/** Detects the encoding from the first bytes. `whole` is true if the file has no further bytes. */
 export async function detectEncoding(
   head: Buffer,
   whole: boolean,
@@ -51,7 +51,10 @@ function utf32(): Misuse {
   )
 }
 
-/** True for text with four bytes per character: in nearly every group of four, two bytes on the same side are zero. */
+/**
+ * True for text with four bytes per character. In nearly every group of four bytes, the last two bytes are zero or, in
+ * the other byte order, the first two.
+ */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   const starts = Array.from({ length: groups }, (_, group) => group * 4)
@@ -61,9 +64,9 @@ function isUtf32(head: Buffer): boolean {
 }
 
 /**
- * True for UTF-8 with an invalid byte: text in other encodings hardly ever contains a complete UTF-8 sequence by
- * chance. A single invalid byte is no evidence of another encoding, and a surrogate in three bytes comes from a
- * program that split a UTF-16 pair.
+ * True for UTF-8 with invalid bytes. Text in another encoding hardly ever contains a complete UTF-8 sequence by chance,
+ * and a single invalid byte is no evidence of another encoding. A surrogate of three bytes counts as UTF-8, because it
+ * comes from a program that split a UTF-16 pair.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -86,12 +89,12 @@ function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
 }
 
 /**
- * The requested encoding. For UTF-16, a byte order mark takes precedence, because any other reading would give
- * different letters.
+ * Returns the encoding that the user requested. Rejects the request if it contradicts the byte order mark and either of
+ * them is UTF-16, because the text would be misread.
  */
 function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
   const typed = canonicalLabel(wanted)
-  // The platform maps `utf-16` to one byte order, but a user who types it means either.
+  // The platform maps `utf-16` to one byte order, but a user who types `utf-16` may mean either byte order.
   const either = typed === 'utf-16le' && wanted.trim().toLowerCase() !== typed
   const label = either ? (wideMark(marked) ?? wideLabel(head) ?? typed) : typed
   if (marked === undefined || marked === label) return label
@@ -114,8 +117,8 @@ function canonicalLabel(name: string): string {
 }
 
 /**
- * Detects UTF-16 without a mark: the zero bytes of line ends are always on the same side, and the bytes are not pairs
- * of letters.
+ * Detects UTF-16 without a byte order mark. In UTF-16, nearly all zero bytes, such as those of line ends, are on the
+ * same side of a byte pair, and few byte pairs are two printable characters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
@@ -141,7 +144,7 @@ function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte < 0x7f
 }
 
-// Names used by the detector that differ from those of the platform's decoders.
+// Names of encodings in the detector that differ from the names in the platform's decoders.
 const aliases: Readonly<Record<string, string>> = {
   'UTF-8-SIG': 'utf-8',
   GB2312: 'gb18030',
@@ -156,8 +159,8 @@ const aliases: Readonly<Record<string, string>> = {
 }
 
 /**
- * Bytes of Polish letters in windows-1250 that mean something else in ISO-8859-2: the detector confuses the two
- * encodings.
+ * Bytes of Polish letters in windows-1250 that have a different meaning in ISO-8859-2. These bytes distinguish the two
+ * encodings, which the detector confuses.
  */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
@@ -169,13 +172,13 @@ async function guessLabel(head: Buffer): Promise<string> {
   }
   const label = aliases[(encoding ?? '').toUpperCase()] ?? encoding ?? 'windows-1252'
   const known = knownLabel(label)
-  // The bytes are not UTF-8, whatever the statistics say.
+  // Earlier checks have ruled out UTF-8 and UTF-16, even if the detector reports one of them.
   return known === undefined || known === 'utf-8' || known.startsWith('utf-16')
     ? 'windows-1252'
     : known
 }
 
-/** The detector only names an encoding in a message, and is large: an installation may leave it out. */
+/** Loads the detector. It is an optional package, because it is large and only suggests an encoding in a message. */
 async function loadDetector() {
   try {
     return await import('jschardet')
@@ -196,8 +199,8 @@ function knownLabel(label: string): string | undefined {
 }
 
 /**
- * Converts everything to UTF-8; bytes invalid in the encoding are rejected with line and offset, never replaced. With
- * `toTheEnd` false, the last character may be incomplete.
+ * Converts a text to UTF-8. Bytes that are invalid in the encoding are rejected, with line and offset, instead of being
+ * replaced. If `toTheEnd` is false, the last character may be incomplete.
  */
 export async function* decode(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -215,7 +218,7 @@ export async function* decode(
   if (toTheEnd) yield decoder.push(Buffer.alloc(0), true)
 }
 
-/** Converts a text piece by piece, and keeps track of where the next piece starts. */
+/** Converts a text piece by piece, and tracks the line and the offset at which the next piece starts. */
 abstract class Decoder {
   protected line = 1
   /** Last bytes of the previous piece, which are still needed. */
@@ -294,8 +297,8 @@ class Other extends Decoder {
       const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
       this.offset += chunk.length
       this.line += lineEnds(text)
-      // Keeps the bytes from the last complete unit of two on: the UTF-16 mark has two bytes, so units start at even
-      // offsets.
+      // Keeps the last complete unit of two bytes, and the single byte after it, if any. Units start at even offsets,
+      // because the UTF-16 mark has two bytes.
       const kept = Buffer.concat([this.before, chunk])
       this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
       return text
@@ -328,19 +331,22 @@ function lineEnds(text: Buffer): number {
   return count
 }
 
-// Offsets of line ends and characters in UTF-8 text; a line ends with LF, CR or CRLF.
+// The functions below find line ends and characters in UTF-8 text. A line ends with LF, CR or CRLF.
 
 const lf = 10
 export const cr = 13
 
-/** Offset after the last line end, 0 if there is none; a trailing CR may be the first half of CRLF. */
+/**
+ * Returns the offset after the last line end, or 0 if there is no line end. Ignores a trailing CR, which may be the
+ * first half of CRLF.
+ */
 export function lastLineEnd(bytes: Buffer): number {
   const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
   if (usable === 0) return 0
   return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
 }
 
-/** Offset after the first line end from a position on; negative if there is none. */
+/** Returns the offset after the first line end that follows a position, or a negative number if no line end follows. */
 export function firstLineEnd(bytes: Buffer, from: number): number {
   const feed = bytes.indexOf(lf, from)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)
@@ -349,14 +355,17 @@ export function firstLineEnd(bytes: Buffer, from: number): number {
   return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
 }
 
-/** End of a line's text, given the start of the next line. */
+/** Returns the end of a line's text, without its line end, given the start of the next line. */
 export function textEnd(bytes: Buffer, next: number): number {
   if (bytes[next - 1] === cr) return next - 1
   if (bytes[next - 1] !== lf) return next
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
-/** End of the last complete UTF-8 character; the rest continues in the next piece. */
+/**
+ * Returns the end of the last complete UTF-8 character. The bytes after that end belong to a character that continues
+ * in the next piece.
+ */
 export function lastCharacterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

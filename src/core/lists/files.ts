@@ -23,7 +23,9 @@ interface FileArguments {
 
 const rejectedEnding = '.rejected.csv'
 
-/** Resolves names and patterns to files, each once, in order; `skipped` are files that are not lists. */
+/**
+ * Resolves names and patterns to files, in order and without repetition. `skipped` holds the files that are not lists.
+ */
 export async function findFiles(
   options: FileArguments,
 ): Promise<{ readonly files: readonly ListFile[]; readonly skipped: readonly string[] }> {
@@ -58,7 +60,7 @@ function holdsNoList(shown: string, { folder, config }: FileArguments): boolean 
   return path.endsWith(rejectedEnding) || path.startsWith(config + sep)
 }
 
-/** Name of the list in a file: the file name without its extension. */
+/** Returns the name of the list in a file: the file name without its extension. */
 export function nameOfList(path: string): string {
   const whole = path.replace(/\.gz$/i, '')
   const name = basename(whole, extname(whole))
@@ -103,7 +105,7 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 
-/** True if a file has exactly this name: pattern characters may also be part of a file name. */
+/** True if a file has exactly this name. A file name may contain pattern characters. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isDirectory(),
@@ -111,7 +113,10 @@ async function isThere(path: string): Promise<boolean> {
   )
 }
 
-/** Only a part that begins with a dot matches hidden files and folders. */
+/**
+ * Builds the expression for a pattern. Only a part of the pattern that begins with a dot matches hidden files and
+ * folders.
+ */
 function patternOf(parts: readonly string[]): RegExp {
   const patterns = parts.map((part, at) => {
     if (part === '**') return '(?:[^./][^/]*/)*'

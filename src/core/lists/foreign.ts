@@ -9,11 +9,11 @@ import { isBroken } from './values.ts'
 /** A kind of text that is not a list of queries, and how to recognize it. */
 interface Format {
   readonly name: string
-  /** Decisive if the first line matches. */
+  /** Identifies the format if the first line matches. */
   readonly first?: RegExp
-  /** Decisive if any line matches. */
+  /** Identifies the format if any line matches. */
   readonly any?: RegExp
-  /** Decisive if more than 60 percent of the lines match. */
+  /** Identifies the format if more than 60 percent of the lines match. */
   readonly most?: RegExp
   readonly advice?: string
 }
@@ -57,7 +57,7 @@ const formats: readonly Format[] = [
 /** A number or bullet before a query, as in documents. */
 const numbering = /^\s*(?:(\d{1,5})\s?[.):]|[•▪◦‣–*-](?=\s))\s*(?=\S)/u
 
-/** A number before a query that is not the beginning of a fraction or a time, such as "1.5" or "9:30". */
+/** Matches a number before a query, unless the number starts a fraction or a time, such as "1.5" or "9:30". */
 const ordinal = /^\s*\d{1,5}\s?[.):](?!\d{1,3}(?!\d))/
 
 function numberOf(line: string): number {
@@ -75,7 +75,10 @@ export function isComment(line: string): boolean {
 
 const looked = 400
 
-/** Rejects text that is not a list of queries, unless flags say that each line is one. */
+/**
+ * Rejects text that is not a list of queries. The flags `--numbering` and `--comments` switch off the checks that they
+ * concern.
+ */
 export function refuseForeign(head: Buffer, shown: string, options: ReadOptions): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
@@ -182,8 +185,8 @@ function isHeading(line: string): boolean {
 }
 
 /**
- * True for a first line with a capital letter or underscores above lines that have neither: column names look like
- * that.
+ * True if the first line looks like a column name: it starts with a capital letter or contains an underscore, and no
+ * line below it does.
  */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
@@ -193,8 +196,8 @@ function isTitled(first: string, rest: readonly string[]): boolean {
 }
 
 /**
- * Counts the cells separated by a character; if blanks follow it, the character is punctuation, and the line is one
- * cell.
+ * Counts the cells of a line. If a blank follows any separator, the separator is punctuation, and the line counts as
+ * one cell.
  */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
@@ -211,7 +214,7 @@ function linesOf(head: Buffer): string[] {
     head
       .toString('utf8', 0, 65_536)
       .replace(/^\ufeff/u, '')
-      // The expressions above take quadratic time for a long run of blanks.
+      // Long runs of blanks are shortened, because the expressions above take quadratic time for them.
       .replace(/[^\S\r\n]{100,}/g, ' ')
       .split(/\r\n|\n|\r/, looked)
       .filter((line) => line.trim() !== '')

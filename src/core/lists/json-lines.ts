@@ -1,4 +1,4 @@
-// Reads JSON lines as CSV lines: the names of the fields, then a line for each value.
+// Converts JSON lines to CSV lines: a header with the names of the fields, then one line for each JSON value.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import { isQueryName, readHeader, show } from './columns.ts'
@@ -8,7 +8,7 @@ import { peek, type Source } from './source.ts'
 const headSize = 64 * 1024
 const longestLine = 1024 * 1024
 
-/** Returns JSON lines as CSV, and any other source as it is. */
+/** Converts a source of JSON lines to CSV, and returns any other source unchanged. */
 export async function readJsonLines(source: Source): Promise<Source> {
   const { head, whole, all } = await peek(source.chunks, headSize)
   const plain = { ...source, chunks: all }
@@ -19,8 +19,7 @@ export async function readJsonLines(source: Source): Promise<Source> {
   if (!whole) lines.pop()
   const values = lines.map(valueOf)
   const first = values.find((value) => value !== undefined)
-  // If its file extension says that a file contains JSON lines, the field of its queries may have any
-  // name.
+  // If the file extension identifies JSON lines, the query field may have any name.
   const named = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(source.sheet ?? source.shown)
   const isList = named
     ? typeof first === 'string' || isObject(first)
@@ -30,7 +29,7 @@ export async function readJsonLines(source: Source): Promise<Source> {
   return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
 }
 
-/** Value of a line; undefined if it has none. */
+/** Parses the JSON value of a line; undefined if the line is not valid JSON. */
 function valueOf(line: string): unknown {
   try {
     return JSON.parse(line)
@@ -43,7 +42,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Fields of a line; a bare string is its query. */
+/** Returns the fields of a JSON value. A bare string becomes the field that `query` names. */
 function fieldsOf(value: unknown, query?: string): ReadonlyMap<string, unknown> {
   if (typeof value === 'string' && query !== undefined) return new Map([[query, value]])
   return new Map(isObject(value) ? Object.entries(value) : [])

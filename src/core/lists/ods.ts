@@ -15,7 +15,7 @@ export async function isOds({ names, read }: Archive): Promise<boolean> {
   return (await textOf(read('mimetype'))).startsWith(mediaType)
 }
 
-/** Names of the styles that show a number as a date, because some programs store dates as numbers. */
+/** Names of the styles that show a number as a date. Some programs store dates as numbers. */
 type DateStyles = ReadonlySet<string | undefined>
 
 /** Lists the sheets of a spreadsheet. */
@@ -46,15 +46,15 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Position of a sheet in the file, and its date styles. */
+/** Index of a sheet in the file, and the date styles of the file. */
 interface Wanted {
   readonly sheet: number
   readonly dates: DateStyles
 }
 
 /**
- * Equal rows and cells are stored once, with the number of repeats. Only blank rows and cells, which fill the sheet to
- * its end, may be repeated more often than this.
+ * Maximum number of repeats of a row or cell with a value. A file stores equal rows or cells once, with the number of
+ * repeats. Blank rows and cells, which fill the sheet to its end, may be repeated more often.
  */
 const mostRepeats = 10_000
 
@@ -70,8 +70,8 @@ class RowReader implements XmlReader {
   #column = 0
   #cell: Attributes | null = null
   /**
-   * Number of open elements inside the cell; paragraphs of its comments and shapes are nested deeper than its own
-   * text.
+   * Number of open elements inside the cell. Paragraphs of comments and shapes are nested deeper than the text of the
+   * cell.
    */
   #level = 0
   #inText = false
@@ -157,7 +157,7 @@ function refuseMany(repeats: number): void {
   )
 }
 
-/** Returns the text of a cell for a list. Of the format of a number, only leading zeros and percent signs are kept. */
+/** Returns the text of a cell for a list. A number keeps only the leading zeros and the percent sign of its format. */
 function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`

@@ -1,4 +1,4 @@
-// Opens a list as bytes, whatever its container format.
+// Opens a list as bytes, from a plain file, a compressed file, a spreadsheet or an archive.
 
 import { Misuse } from '../../base/errors.ts'
 import { readJsonLines } from './json-lines.ts'
@@ -21,7 +21,7 @@ export type ListBytes =
   | ({ readonly kind: 'file' } & ListFile)
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
-/** Opens a list, whatever its container format. */
+/** Opens the list in a file or stream, and unpacks the list if necessary. */
 export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
@@ -48,8 +48,8 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
 }
 
 /**
- * Returns the tables of a spreadsheet or archive that may be lists, each of which becomes a list of its own; undefined
- * stands for a file that holds one list.
+ * Returns the names of the tables in a spreadsheet or archive that may be lists. Each table becomes a separate list.
+ * For a file that holds a single list, the only name is undefined.
  */
 export async function everyTableOf(file: ListFile, options: ReadOptions) {
   const bare = await openFile(file.path, file.shown)
@@ -65,7 +65,9 @@ export async function everyTableOf(file: ListFile, options: ReadOptions) {
   }
 }
 
-/** Unpacks a compressed list, and reads JSON lines as CSV; null for an archive, which holds several lists. */
+/**
+ * Unpacks a compressed list, and converts JSON lines to CSV. Returns null for an archive, which may hold several lists.
+ */
 async function unwrap(source: Source, { delimiter }: ReadOptions): Promise<Source | null> {
   const { head, all } = await peek(source.chunks, headSize)
   let text = { ...source, chunks: all }
@@ -76,7 +78,7 @@ async function unwrap(source: Source, { delimiter }: ReadOptions): Promise<Sourc
     if (wrappingOf(inner.head, source.shown) !== 'none') throw packedTwice(source.shown)
     text = { ...text, chunks: inner.all }
   }
-  // If a flag sets a delimiter, the lines are read as they are.
+  // If a flag sets the delimiter, JSON lines are not converted.
   return delimiter === undefined ? readJsonLines(text) : text
 }
 
@@ -86,7 +88,7 @@ function packedTwice(shown: string): Misuse {
   )
 }
 
-/** Chooses the table of an archive that the user means, or every table that may be a list. */
+/** Chooses the table of an archive that the user means or, if `every` is true, each table that may be a list. */
 async function openTables(
   archive: Archive,
   bare: Source,
@@ -140,10 +142,10 @@ const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
 const document =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
-// The signature of a tar archive lies further into the file than those of the other formats.
+// The signature of a tar archive lies further into the file than the signatures of the other formats.
 const headSize = 512
 
-/** Formats that can't be read, identified by the bytes at their start or at an offset. */
+/** Unsupported formats, each identified by bytes at the start of the file or at an offset. */
 const unread: readonly (readonly [bytes: string, name: string, advice: string, at?: number])[] = [
   ['d0cf11e0a1b11ae1', 'an old spreadsheet (.xls)', 'save it as .xlsx or CSV'],
   ['25504446', 'a PDF', 'export its table as CSV'],
@@ -161,7 +163,7 @@ const unread: readonly (readonly [bytes: string, name: string, advice: string, a
   ['7f454c46', 'a program', 'name a list of queries'],
 ]
 
-/** Detects the container format; unreadable formats are rejected by name. */
+/** Detects the container format. Rejects an unsupported format with an error that names the format. */
 function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'

@@ -25,18 +25,18 @@ const shape = z
     column: z.string(),
     /** False if the first line is an ordinary row. */
     header: z.literal(false).optional().catch(undefined),
-    /** Table of a spreadsheet or archive to read. */
+    /** Name of the table to read from a spreadsheet or archive. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
-    /** Handling of formulas: they are rejected unless the user wants to keep them unchanged. */
+    /** Handling of formulas. If undefined, formulas are rejected. */
     formulas: z.enum(['keep', 'refuse']),
     matchTypes: z.literal('strip').optional().catch(undefined),
-    /** Handling of numbers and bullets before queries; if undefined, such a list is rejected. */
+    /** Handling of numbers and bullets before queries. If undefined, a list with numbers or bullets is rejected. */
     numbering: keepOrStrip,
-    /** Handling of lines that start with "# " or "//"; if undefined, such a list is rejected. */
+    /** Handling of lines that start with "# " or "//". If undefined, a list with such lines is rejected. */
     comments: z.enum(['keep', 'skip']),
     map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })).readonly(),
-    /** Cells per row when the flags were accepted. */
+    /** Number of cells per row when the flags were stored. */
     width: z.number(),
   })
   .partial()
@@ -54,12 +54,12 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
 }
 
 /**
- * Values for every row. They override the list's columns, and several values of one parameter multiply
- * the queries.
+ * Values that apply to every row. Except for tags, they override the columns of the list. Several values of one
+ * parameter multiply the queries.
  */
 export type Defaults = ReturnType<typeof readDefaults>
 
-/** Returns the typed flags to store for the next nightly run; null if none were typed. */
+/** Returns the typed flags to store for the next nightly run; null if no flags were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
   const said = Object.entries(shape.parse(typed))
   const kept = said.filter(([, value]) => value !== undefined)
@@ -71,7 +71,10 @@ export function readAgreed(kept: unknown): Agreed {
   return shape.catch({}).parse(kept)
 }
 
-/** Column numbers, and rows without a header, are only valid while the row width is unchanged. */
+/**
+ * Rejects a list whose number of columns has changed since the flags were stored, because stored column numbers may no
+ * longer be correct.
+ */
 export function refuseOtherShape(
   shown: string,
   { width }: { readonly width?: number | undefined },
@@ -102,7 +105,7 @@ function readMap(text: string): Mapping {
   )
 }
 
-/** Parameters as typed: values are separated by commas; for places, the flag is repeated. */
+/** Parameters as typed. Commas separate the values of a flag. For several places, the flag is repeated. */
 export interface Typed extends Flags<Parameter> {
   readonly place?: readonly string[] | undefined
 }
@@ -153,7 +156,7 @@ export function readDefaults(typed: Typed) {
   } as const
 }
 
-/** No defaults: only what the list specifies. */
+/** Empty defaults: only the list sets parameters. */
 export const noDefaults = readDefaults({})
 
 function several<T>(

@@ -17,7 +17,7 @@ export type { ColumnFindings, ListPiece }
 
 /** Findings from the first lines of a list. */
 export interface Heading {
-  /** File name as typed, followed by the name of the table if the file has several. */
+  /** File name as typed, or `standard input`. */
   readonly file: string
   readonly sheet: string | null
   readonly encoding: Encoding
@@ -25,13 +25,13 @@ export interface Heading {
   readonly verdict: ColumnFindings
   /** First rows below the header. */
   readonly rows: readonly (readonly string[])[]
-  /** Next most likely query column; null if there is none. */
+  /** Index of the next most likely query column; null if no other column is likely. */
   readonly runnerUp: number | null
 }
 
 const headSize = 256 * 1024
 
-/** Opens a list. Ambiguities in its beginning are rejected before the list is read in full. */
+/** Opens a list. Rejects a list with an ambiguous beginning before the rest of the list is read. */
 export async function openList(source: Source, typed: ReadOptions, known?: ColumnFindings) {
   const options = { ...typed, firstLine: source.firstLine }
   const { head, whole, all } = await peek(source.chunks, headSize)
@@ -61,7 +61,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
     },
     /** Line numbers of further headers, where blocks or joined files start. */
     headersAgain: reader.headersAgain,
-    /** Columns that are ignored despite their names, and why. */
+    /** Remarks about the list, such as the columns that are ignored despite their names. */
     notices: [
       ...(source.notices ?? []),
       ...noticesOf(dialect, verdict),
@@ -69,8 +69,8 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
     ],
     pieces: readAll(source, decode(all, encoding, source), reader),
     /**
-     * Called after the last piece. Returns how the list must be read instead if its rows contradict its beginning,
-     * otherwise null.
+     * Call this function after the last piece. If the rows contradict the beginning of the list, returns the findings
+     * with which the list must be read again; otherwise null.
      */
     again: () => {
       const last = reader.survey.verdict()
@@ -85,8 +85,8 @@ const shownRows = 3
 const likelyScore = 0.6
 
 /**
- * Warns about queries that seem to be something else, and about personal data, because queries are sent to a third
- * party.
+ * Warns about queries that look like other data. Also warns about email addresses, because they are personal data and
+ * queries are sent to a third party.
  */
 function contentNotice(
   rows: readonly (readonly string[])[],
@@ -110,7 +110,7 @@ function nothingIn(shown: string, whole: boolean): Misuse {
   return new Misuse(`expected queries in ${shown}, got ${found}`)
 }
 
-/** Complete lines among the first bytes. */
+/** Decodes the complete lines among the first bytes. */
 async function decodeHead(
   { head, whole }: { head: Buffer; whole: boolean },
   encoding: Encoding,

@@ -19,17 +19,18 @@ import { contentOf, type ListedQuery, type Rejection, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
 import { filledCells, isNumber } from './values.ts'
 
-/** A piece of a list: results of its lines, in order. */
+/** A piece of a list: the queries and the rejected lines of the piece. */
 export interface ListPiece {
   readonly queries: readonly ListedQuery[]
   readonly rejected: readonly Rejection[]
   /** Number of lines that contained queries. */
   readonly usable: number
-  /** Last line number read. */
+  /** Number of the last line that was read. */
   readonly line: number
 }
 
-// Places, languages and devices multiply the queries of a line, so a few lines may give very many queries.
+// A piece ends when it has this many queries. Places, languages and devices multiply the queries of a line, so a few
+// lines may yield very many queries.
 const mostQueries = 5_000
 
 interface FoundRows {
@@ -93,7 +94,7 @@ export class Reader {
     yield { ...found, line: this.#line }
   }
 
-  /** Adds the queries of a record; returns why it is rejected, if it is. */
+  /** Adds the queries of a record. If the record is rejected, returns the reason. */
   #readRecord({ cells, line }: ListRecord, found: FoundRows): string | undefined {
     const judgement = this.#headers.judge(cells, this.#blankBefore, line)
     if (judgement !== 'row') {
@@ -135,14 +136,12 @@ interface Header {
   readonly columns: Columns
 }
 
-/** Kind of a record further down: a row, a record that may be a row or a header, or a header with its columns. */
+/** Kind of a later record: a row, a record that may be a row or a header, or the columns of a header. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
 
-/**
- * Detects further headers: exports may contain several blocks, and people concatenate files, each with its own header.
- */
+/** Detects further headers, which occur in exports of several blocks and in concatenated files. */
 class Headers {
   readonly #shown: string
   readonly #options: ReadOptions
@@ -158,7 +157,10 @@ class Headers {
     this.#names = new Set(header.map(plainName).filter((name) => name !== ''))
   }
 
-  /** Called for every record, so it must be fast: for nearly all of them, the first cell shows that they are rows. */
+  /**
+   * Distinguishes headers from rows. This function is called for every record, so it must be fast. For nearly all
+   * records, the first cell shows that the record is a row.
+   */
   judge(cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -171,7 +173,8 @@ class Headers {
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
-    // Below a blank line, a single word may be the query "keyword"; a byte order mark starts a new file.
+    // Below a blank line, a single word may be the query "keyword". After a byte order mark, the word is a header,
+    // because the mark starts a new file.
     return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
   }
 
@@ -186,7 +189,10 @@ class Headers {
     return (name !== '' && name === plainName(header[columns.query] ?? '')) || isQueryName(cell)
   }
 
-  /** Switches columns if most cells are names; a row may well contain the word "keyword". */
+  /**
+   * Switches to the columns of a new header if most cells are column names. A single name is no proof, because a row
+   * may contain the word "keyword".
+   */
   #judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = filledCells(cells)
     if (filled.length < 2 || filled.some(isNumber)) return 'row'

@@ -4,11 +4,14 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, textEnd } from './encoding.ts'
 
-/** Cells of a line, or of several lines if a quoted cell contains line ends, and the number of the first line. */
+/**
+ * Cells of a record, and the number of the first line of the record. A record spans several lines if a quoted cell
+ * contains line ends.
+ */
 export interface ListRecord {
   readonly cells: readonly string[]
   readonly line: number
-  /** Offsets in bytes within its piece at which the text of the record starts and ends. */
+  /** Offsets in bytes, within the piece, at which the text of the record starts and ends. */
   readonly start: number
   readonly end: number
 }
@@ -27,15 +30,17 @@ interface Broken {
   readonly content: string
 }
 
-// No row of a real export is longer than this; longer records are not queries.
+// Maximum length of a record in bytes. No row of a real export is longer.
 const longestRecord = 1024 * 1024
 
-/** Represents "one query per line": a character that never occurs in a list. */
+/** Delimiter for "one query per line": a character that never occurs in a list. */
 const noDelimiter = '\u001f'
 
 const mark = Buffer.from('\ufeff')
 
-/** Splits UTF-8 text into records; an unclosed quote rejects its own line, not the rest of the file. */
+/**
+ * Splits UTF-8 text into records. An unclosed quote makes its own line invalid, but the rest of the file is still read.
+ */
 export class Cutter {
   readonly #delimiter: string
   readonly #sign: Buffer
@@ -43,7 +48,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** Length at which an unfinished quoted cell is parsed again: twice its length at the last try. */
+  /** Number of bytes at which an unfinished quoted cell is parsed again: twice the number at the previous attempt. */
   #patience = 0
   #line: number
 
@@ -56,7 +61,7 @@ export class Cutter {
     this.#sign = Buffer.from(this.#delimiter)
   }
 
-  /** Returns the complete records; an unfinished one waits for the next piece. */
+  /** Returns the complete records. An unfinished record is kept until the next piece arrives. */
   push(piece: Buffer, last: boolean): Records {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     const found: Records = { records: [], broken: [], bytes }
@@ -78,7 +83,8 @@ export class Cutter {
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      // After an error, records are read one by one: the library would start again after each ambiguous line.
+      // After an error, records are read one by one, because the library would have to start again after each ambiguous
+      // line.
       isValid &&= this.#cutQuoted(bytes, at, found)
       if (isValid) return bytes.length
       const record = this.#recordAt(bytes, at)
@@ -102,7 +108,9 @@ export class Cutter {
     return at
   }
 
-  /** Handles the lines before the first cell that starts with a quote; elsewhere, a quote is an ordinary character. */
+  /**
+   * Handles the lines before the first cell that starts with a quote. In these lines, a quote is an ordinary character.
+   */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
     const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
@@ -110,7 +118,7 @@ export class Cutter {
     for (let from = at; from < end;) {
       const next = firstLineEnd(lines, from)
       const to = next < 0 ? end : next
-      // Decode line by line, because a substring of a larger text would keep all of it in memory.
+      // Decodes line by line, because a substring of a larger text would keep the whole text in memory.
       const ends = textEnd(bytes, to)
       const cells = bytes.toString('utf8', from, ends).split(this.#delimiter)
       found.records.push({ cells, line: this.#line++, start: from, end: ends })
@@ -119,7 +127,10 @@ export class Cutter {
     return end
   }
 
-  /** Handles all records from here on; returns false, and handles none, if the cells of one are ambiguous. */
+  /**
+   * Handles all records from this offset on. If the cells of any record are ambiguous, handles no record and returns
+   * false.
+   */
   #cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
     const parsed = parseQuoted(bytes.subarray(at), this.#delimiter)
     if (parsed === null) return false
@@ -134,9 +145,9 @@ export class Cutter {
   }
 
   /**
-   * Returns the record that starts here and where it ends, or why its cells are ambiguous. If `alone`, the bytes are a
-   * single line, which is not ambiguous even with blanks around quoted cells or quotes inside other cells (`24"
-   * monitor,100`).
+   * Returns the record that starts at this offset, with the end of the record, or the reason why the cells are
+   * ambiguous. If `alone` is true, the bytes are a single line. In a single line, blanks around quoted cells and quotes
+   * inside other cells (`24" monitor,100`) are not ambiguous.
    */
   #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
     const trims = alone && this.#trims
@@ -180,7 +191,7 @@ export class Cutter {
     { start, reason }: { readonly start: number; readonly reason: string },
   ): void {
     const line = this.#line++
-    // In a concatenated file, the byte order mark precedes the quote of the first cell.
+    // In a concatenated file, a byte order mark may precede the quote of the first cell.
     const marked = bytes.subarray(0, mark.length).equals(mark)
     const alone = this.#recordAt(bytes, marked ? mark.length : 0, true)
     if (typeof alone === 'object') {
@@ -200,14 +211,14 @@ export class Cutter {
   }
 }
 
-/** Parses valid CSV; null if there is an error in it. */
+/** Parses CSV. Returns null if the CSV has an error. */
 function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | null {
   const found: CutRecord[] = []
   try {
     parse(bytes, {
       delimiter,
       relax_column_count: true,
-      // The parser looks for each of them at every character, so it gets only those that occur.
+      // The parser looks for each record delimiter at every character, so it gets only the delimiters that may occur.
       record_delimiter: bytes.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n'],
       on_record: (cells: string[], { bytes: end }) => {
         found.push({ cells, end })
@@ -248,14 +259,17 @@ function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly tex
   return { end, text: textEnd(bytes, end) }
 }
 
-/** Skips doubled quotes; negative if there is no closing quote. */
+/** Returns the offset of the closing quote, or a negative number if there is no closing quote. Skips doubled quotes. */
 function closingQuote(bytes: Buffer, from: number): number {
   let close = bytes.indexOf(quote, from)
   while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
   return close
 }
 
-/** Finds the next cell that starts with a quote, ignoring a byte order mark before it; negative if there is none. */
+/**
+ * Returns the offset of the next quote that starts a cell, or a negative number if there is no such quote. Ignores a
+ * byte order mark before the quote.
+ */
 function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

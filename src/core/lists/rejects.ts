@@ -19,16 +19,16 @@ interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null
   readonly name: string
-  /** Table of the file, if the user named it: the file may hold more lists. */
+  /** Table of the file, if the user named a table. The file may hold several lists. */
   readonly sheet?: string | null
   /** Folder for files that can't be written next to their list. */
   readonly home: string
 }
 
-/** File of the rejected lines, or why none could be written. */
+/** File of the rejected lines, or the reason why no file could be written. */
 type RejectsFile = { readonly path: string } | { readonly path: null; readonly reason: string }
 
-/** File next to the list, with its name and table. */
+/** Returns the path of the file next to the list. The file is named after the list and the table. */
 export function rejectsPath(list: string, sheet: string | null = null): string {
   const stem = stemOf(list, sheet)
   const fits = Buffer.byteLength(stem + ending) <= longestName
@@ -45,7 +45,7 @@ function hashed(path: string, sheet: string | null): string {
   return sheet === null ? path : `${path}\0${sheet}`
 }
 
-/** Path in the one folder that lists of all folders share; part of a hash tells lists with the same name apart. */
+/** Returns a path in the folder that all lists share. Part of a hash distinguishes lists with the same name. */
 function rejectsElsewhere({ path, name, home, sheet = null }: RejectingList): string {
   const stem = path === null ? name : stemOf(path, sheet)
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
@@ -61,8 +61,8 @@ function markedName(stem: string, whole: string): string {
 }
 
 /**
- * Writes the rejected lines next to their list, or under the home folder if that is impossible: the folder may be
- * read-only, or contain an unrelated file of that name.
+ * Writes the rejected lines to a file next to the list. If the folder of the list is read-only or contains an unrelated
+ * file of that name, writes the lines to a file under the home folder.
  */
 export async function writeRejects(
   list: RejectingList,
@@ -90,7 +90,7 @@ function isDone(work: Promise<void>): Promise<boolean> {
   )
 }
 
-/** Removes the file of an earlier reading once no line is rejected. */
+/** Removes the files of earlier readings when a reading has no rejected lines. */
 export async function removeRejects(list: RejectingList): Promise<void> {
   if (list.path !== null) await removeOurs(rejectsPath(list.path, list.sheet))
   await removeOurs(rejectsElsewhere(list))
@@ -98,7 +98,7 @@ export async function removeRejects(list: RejectingList): Promise<void> {
 
 async function removeOurs(path: string): Promise<void> {
   if ((await firstLine(path)) !== csvLines([header])) return
-  // If the file can't be deleted, leave it: the authoritative lines are in the database.
+  // A file that can't be deleted stays. The authoritative copy of the lines is in the database.
   await rm(path, { force: true }).catch(() => undefined)
 }
 
@@ -108,8 +108,8 @@ async function isOurs(path: string): Promise<boolean> {
 }
 
 /**
- * Returns the first line of a file: undefined if there is no file, and an empty string if it can't be read or is not a
- * regular file.
+ * Returns the first line of a file. Returns undefined if there is no file, and an empty string if the file is
+ * unreadable or not a regular file.
  */
 async function firstLine(path: string): Promise<string | undefined> {
   let handle: FileHandle

@@ -46,10 +46,10 @@ export interface ListedQuery {
   /** Cost per click and difficulty, as the tool that created the list reports them. */
   readonly cpc: number | null
   readonly difficulty: number | null
-  /** Interval for nightly runs, and maximum age of the answer; null if not specified. */
+  /** Interval in days for nightly runs, and maximum age of a reused answer; null if the row sets no value. */
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
-  /** Text from the file if it differs from what is sent. */
+  /** Text of the query in the file; null if the text is sent unchanged. */
   readonly given: string | null
 }
 
@@ -61,21 +61,25 @@ export interface Rejection {
 
 type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 
-// Beginnings of total lines below advertising reports, by language.
+// Words that start the total lines of advertising reports, by language.
 const totals =
   'total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계'
 const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
-/** Most queries begin with another letter, which is much faster to see than that they are no total. */
+/**
+ * First letters of the words for totals. Most queries start with another letter, and comparing one letter is much
+ * faster than matching the pattern.
+ */
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// The last line of a pivot table, as spreadsheets write it; other totals may be queries in a list of one column.
+// Labels of the last line of a pivot table, as spreadsheets write it. In a list of one column, other totals may be
+// queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
     '|',
   ),
 )
 
-/** True for a total line below a table; a single lower-case word does not count. */
+/** True for the total line of a table. A single lower-case word is not a total. */
 function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
   if (grandTotals.has(text)) return true
   if (columns.width === 1 || !firstLetters.has(text.slice(0, 1).toLowerCase())) return false
@@ -91,7 +95,7 @@ export class Rows {
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
-  /** Attributes that all queries share if no column specifies others. */
+  /** Attributes that all queries share; null if a column sets attributes. */
   readonly #same: Checked<About> | null
 
   constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
@@ -105,7 +109,9 @@ export class Rows {
     this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
 
-  /** Queries of a record, or why it has none; undefined for an empty record. */
+  /**
+   * Returns the queries of a record, or the reason why the record is rejected. Returns undefined for an empty record.
+   */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
     const { matchTypes, formulas, numbering } = this.#options
     const columns = this.#width
@@ -169,7 +175,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** Reads the weight. If a column of a tool contains a number that can't be parsed, the query is still accepted. */
+  /** Reads the weight. In a tool's column, a number that can't be parsed does not reject the query. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -202,7 +208,10 @@ function queryOf(
   return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
-/** Blank cells may be missing or extra; any other mismatch means that cells are under the wrong names. */
+/**
+ * Returns the reason why a row with a wrong number of cells is rejected. Extra cells must be blank, and only cells
+ * after the last request parameter may be missing. Otherwise, values may be in the wrong columns.
+ */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
@@ -219,14 +228,18 @@ export function contentOf(text: string): string {
 /** Request parameters other than the query text. */
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-/** More combinations of places, languages and devices than most lists have; further ones are not cached. */
+/** Maximum number of cached requests. Most lists have fewer combinations of places, languages and devices. */
 const mostRequests = 10_000
 
-/** The queries of one line are in memory at once; a line with more than this is a mistake. */
+/**
+ * Maximum number of queries of one line. These queries are in memory at the same time, and a line with more queries is
+ * a mistake.
+ */
 const mostOfOne = 20_000
 
 /**
- * Reads the places, languages, countries, numbers of results and devices of rows; several values multiply the queries.
+ * Reads the places, languages, countries, numbers of results and devices of rows. Several values of one parameter
+ * multiply the queries.
  */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
@@ -242,7 +255,7 @@ class Requests {
     refuseTooMany(defaults)
     this.#columns = columns
     this.#defaults = defaults
-    // In our own columns, two-letter codes are sent as given; in a tool's columns, they must be known.
+    // A code in one of our own columns is sent as given. A code in a tool's column must be known.
     this.#language = columns.get('hl')?.tool === true ? knownLanguage : checkLanguage
     this.#country = columns.get('gl')?.tool === true ? knownCountry : checkCountry
     this.#place = columns.get('location')?.asked === true ? checkPlace : namedPlace
@@ -252,7 +265,7 @@ class Requests {
     })
   }
 
-  /** Reads one row; rows with the same cells share one result. */
+  /** Reads one row. Rows with the same parameters share one result. */
   read(cells: readonly string[]): Checked<readonly Requested[]> {
     let key = ''
     for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
@@ -286,7 +299,7 @@ class Requests {
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
 
-  /** Distinct values of a parameter: those of its flag, or those of the cell. */
+  /** Returns the distinct values of a parameter, from the flag of the parameter or, without a flag, from the cell. */
   #values<R extends keyof Requested & keyof Defaults>(
     role: R,
     cells: readonly string[],
@@ -308,7 +321,7 @@ class Requests {
   }
 }
 
-/** Rejects flags that multiply every row too much, before any row is read. */
+/** Rejects flags that yield too many queries for each row. This check runs before any row is read. */
 function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return

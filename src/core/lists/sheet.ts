@@ -52,12 +52,15 @@ function bare(name: string): string {
 export interface Sheet {
   readonly name: string
   readonly hidden: boolean
-  /** File in the archive that holds its rows. */
+  /** File in the archive that holds the rows of the sheet. */
   readonly part: string
   readonly reader: (rows: SheetRows) => XmlReader
 }
 
-/** Rows of a sheet as CSV lines; the line number is the row number. Adds the hidden rows that it reads to the set. */
+/**
+ * Yields the rows of a sheet as CSV lines. The number of a line is the number of its row. Adds the numbers of hidden
+ * rows to `hiddenRows`.
+ */
 export async function* sheetLines(
   archive: Archive,
   { part, reader }: Sheet,
@@ -73,7 +76,10 @@ const firstRows = 100
 /** The rows of a sheet that have not been written yet. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
-  /** Width of the widest of the first rows: a header with merged cells must be as wide as its rows. */
+  /**
+   * Width of the widest of the first rows. Shorter rows are padded to this width, because a header with merged cells
+   * must be as wide as the rows below it.
+   */
   #width: number | null = null
   #written = 0
   readonly #hidden: Set<number>
@@ -87,7 +93,7 @@ export class SheetRows {
     this.#rows.push({ row, cells })
   }
 
-  /** Returns the rows read so far; the first ones are held back until their width is known. */
+  /** Returns the rows read so far as CSV. The first rows are held back until their width is known. */
   take(last: boolean): string {
     if (this.#width === null && !last && this.#rows.length < firstRows) return ''
     this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
@@ -105,7 +111,10 @@ export class SheetRows {
   }
 }
 
-/** A cell of a CSV line; a line end in it would shift the line numbers of the following rows. */
+/**
+ * Formats a cell of a CSV line. Line ends are replaced with blanks, because they would shift the line numbers of the
+ * following rows.
+ */
 export function csvCell(given: string): string {
   const text = given.replace(/\s+/g, ' ')
   return /[",;\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,4 +1,4 @@
-// Examines columns whose contents may not fit their name.
+// Examines columns whose contents may not fit their names.
 
 import { type Dialect, type ListColumn, plainName, show } from './columns.ts'
 import type { ReadOptions } from './options.ts'
@@ -13,9 +13,9 @@ import {
   readNumber,
 } from './values.ts'
 
-/** Columns whose contents do not fit their name, and the decimal signs of the other columns. */
+/** Columns whose contents do not fit their names, and the decimal signs of the other columns. */
 export interface ColumnFindings {
-  /** Ignored columns by index, with the reason. */
+  /** Reasons why columns are ignored, by the index of the column. */
   readonly ignored: ReadonlyMap<number, string>
   readonly decimals: ReadonlyMap<number, DecimalSign>
 }
@@ -30,7 +30,10 @@ interface Tally {
   misfit: string | null
 }
 
-/** Examines whole columns of priorities, weights and intervals before any of them rejects a query. */
+/**
+ * Examines whole columns, such as priorities, weights and intervals, before a value in such a column can reject a
+ * query.
+ */
 export class Survey {
   readonly #tallies: Tally[]
   readonly #decide: (style: NumberStyle) => DecimalSign | null
@@ -65,7 +68,7 @@ export class Survey {
     const decimals = new Map<number, DecimalSign>()
     for (const tally of this.#tallies) {
       const { column, content, style, filled, fits, misfit } = tally
-      // A single "1" is too little to show that a column numbers the rows.
+      // A single "1" does not prove that a column holds row numbers.
       const enough = fits * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) {
         const why = `${JSON.stringify(misfit)} is not a ${content.kind}`
@@ -92,9 +95,7 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-/**
- * Contents that confirm the meaning of a column's name; columns that are not listed here hold numbers.
- */
+/** Contents that confirm the meaning of a column name. Columns with other meanings hold numbers. */
 const contents: Partial<Record<ListColumn['role'], Content>> = {
   priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
@@ -130,7 +131,7 @@ const worthSaying = new Set(
   ),
 )
 
-/** Names the ignored columns that a user may expect to be read. */
+/** Returns a notice for each ignored column that the user may expect to be read. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
   const left = [...ignored].map(([index, why]) => {
     const name = header[index] ?? String(index + 1)

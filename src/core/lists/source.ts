@@ -18,9 +18,9 @@ export interface Source {
   /** Throws if the file has changed since reading started. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
-  /** Notices about parts that are not read. */
+  /** Notices about parts of the file that are not read. */
   readonly notices?: readonly string[]
-  /** Hidden rows of a spreadsheet, as far as it has been read. */
+  /** Numbers of the hidden rows among the spreadsheet rows read so far. */
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
@@ -29,11 +29,12 @@ const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'
 
-/** Opens a file; folders, pipes and devices are rejected. */
+/** Opens a file. Rejects folders, pipes and devices. */
 export async function openFile(path: string, shown: string): Promise<Source> {
-  // Check before opening: opening and closing a pipe would make its writer lose data.
+  // The file is checked before it is opened, because opening and closing a pipe would make the writer of the pipe lose
+  // data.
   refuseOthers(await stat(path).catch(failed(shown)), shown)
-  // Non-blocking, because if a pipe replaced the file in the meantime, the open would hang forever.
+  // The open does not block. Otherwise, it would hang forever if a pipe has replaced the file in the meantime.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK
   const handle = await open(path, flags).catch(failed(shown))
   try {
@@ -59,7 +60,7 @@ function failed(shown: string): (cause: unknown) => never {
   }
 }
 
-/** Only a regular file can be read repeatedly. */
+/** Rejects everything but regular files, because only a regular file can be read repeatedly. */
 function refuseOthers(found: Stats, shown: string): void {
   if (found.isFile()) return
   const got = found.isDirectory()
@@ -72,7 +73,7 @@ function refuseOthers(found: Stats, shown: string): void {
 
 async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buffer> {
   for (;;) {
-    // Each chunk needs its own buffer, because an unfinished line may still refer to the previous one.
+    // Each chunk needs its own buffer, because an unfinished line may still refer to the previous buffer.
     const buffer = Buffer.allocUnsafeSlow(chunkSize)
     const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch(failed(shown))
     if (bytesRead === 0) return

@@ -12,13 +12,15 @@ import { isBlank, isFilled } from './values.ts'
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
-  /** Reason why the cells of the row are ambiguous; null for a valid row. */
+  /** Reason why the row is invalid; null for a valid row. */
   readonly problem: string | null
 }
 
 const largest = 4 * 1024 * 1024
 
-/** Reads a small comma-separated file with a header; names are lower case, with blanks instead of underscores. */
+/**
+ * Reads a small comma-separated file with a header. Column names become lower case, with underscores instead of blanks.
+ */
 export async function readTable(path: string, shown: string): Promise<readonly TableRow[]> {
   const rows = await readRows(path, shown)
   const bad = rows.find(({ problem }) => problem !== null)
@@ -26,7 +28,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** Like `readTable`, but returns an ambiguous row among the others instead of throwing. */
+/** Reads a file as `readTable` does, but returns an invalid row among the other rows instead of throwing an error. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {
@@ -61,7 +63,7 @@ interface Row {
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An editor or checkout may be rewriting the file; that must not be read as "no rows".
+  // An empty file is an error instead of "no rows", because an editor or a checkout may be rewriting the file.
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write the names of its columns`,

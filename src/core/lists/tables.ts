@@ -15,14 +15,14 @@ export interface Table {
   readonly name: string
   /** True for a hidden sheet or file. */
   readonly hidden: boolean
-  /** Kind according to its name: a list, or no list. If the name does not tell, the contents are examined. */
+  /** Kind of the table according to its name. If the kind is unknown, the contents are examined. */
   readonly kind: 'list' | 'document' | 'unknown'
   readonly chunks: () => AsyncGenerator<Buffer>
   readonly hiddenRows?: ReadonlySet<number>
 }
 
 interface Choice {
-  /** Throws if the table is packed in a way that is not read inside an archive. */
+  /** Opens a table. Throws an error if the table is itself an archive or a spreadsheet. */
   readonly opened: (table: Table) => Promise<Source>
   readonly options: ReadOptions
   /** True if all tables that may be lists are to be read. */
@@ -38,7 +38,7 @@ interface Judged {
 
 type OneOrMore<T> = readonly [T, ...T[]]
 
-/** Value of --sheet that stands for every table, unless one has this name. */
+/** Value of --sheet that stands for every table, unless a table has this name. */
 const everyTable = 'all'
 
 /** True if this value of --sheet stands for every table. */
@@ -47,8 +47,8 @@ export function meansEvery(sheet: string | undefined): boolean {
 }
 
 /**
- * Returns the named table, or those that may be lists; rejects a table that can't be read, and several if one is
- * wanted.
+ * Returns the named table or, without a name, the tables that may be lists. Rejects a table that can't be read. Also
+ * rejects several tables, unless `every` is true.
  */
 export async function chooseTables(
   tables: readonly Table[],
@@ -64,7 +64,7 @@ export async function chooseTables(
   const unknown = visible.filter(({ kind }) => kind === 'unknown')
   const others = await judgeAll(unknown, choice)
   const [list, another] = lists
-  // A single list is not examined: its format may need flags.
+  // A single list is returned without an examination, because its format may need flags.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first === undefined) throw noTable(tables, shown, 'a table with a column of queries')
@@ -100,7 +100,7 @@ export function namesOf(tables: readonly Table[]): string {
   return `${names.join(', ')}${tables.length > 20 ? ` and ${tables.length - 20} more` : ''}`
 }
 
-/** Returns the table with this name, or with this last part of its path. */
+/** Returns the table with this name, or the table whose path ends in this name. */
 function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
   const [table, ...others] = tablesNamed(tables, sheet)
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
@@ -138,7 +138,7 @@ async function judgeAll(tables: readonly Table[], choice: Choice): Promise<reado
   return meant
 }
 
-/** Examines a table; returns null if it is clearly not a list of queries. */
+/** Examines a table. Returns null if the table is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
   let columns: string[] | null = []
   try {
@@ -158,18 +158,18 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// Names of the first column in other tables that exports include next to their queries.
+// Names of the first column in tables that exports contain in addition to the table of queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
-// Names of tables that summarize others; their first cells are names of figures.
+// Names of tables that summarize other tables. The first cells of such a table are names of figures.
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 
-/** First cells of a table that may be a list; null if no column contains possible queries. */
+/** Returns the first cells of a table that may be a list. Returns null if no column may contain queries. */
 async function beginningOf(
   { head, whole }: { readonly head: Buffer; readonly whole: boolean },
   { name, kind }: Table,

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
 
-/** A valid value, or the reason why it is invalid. */
+/** A valid value, or the reason why a value is invalid. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
@@ -34,20 +34,21 @@ export function isBlank(cells: readonly string[]): boolean {
   return !cells.some(isFilled)
 }
 
-/** Spec gap 4.1: no limit is documented. */
+/** Spec gap 4.1: the API documents no maximum length of a query. */
 const longestText = 2048
 
-// A Chinese character takes nine characters in a URL. This leaves room for the longest place within the 16 KB that
-// common servers and the bundled service accept.
+// A Chinese character takes nine characters in a URL. This limit leaves room for the longest place within the 16 KB
+// that common servers and the bundled service accept.
 const longestSent = 14_000
 
 const longestName = 200
 
-// Characters that no keyboard types and no server reads as text; line ends and tabs are treated as blanks instead.
+// Characters that no keyboard types and no server reads as text. Line ends and tabs are left out, because they count as
+// blanks.
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
-// A formula that a spreadsheet would have computed; its result is not in the file.
+// Matches a spreadsheet formula. The file does not contain the result of the formula.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
 // Error values of spreadsheets, and cells that spreadsheets converted to dates.
@@ -89,7 +90,7 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   return good(text)
 }
 
-/** Length of the text in the URL of a call. */
+/** Returns the length of a text in the URL of a call. */
 function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
@@ -124,12 +125,12 @@ export function checkCountry(given: string): Checked<string | null> {
   return bad('gl is not a two-letter country code such as "us"')
 }
 
-/** Looks up a language by its code or name; an empty cell or a dash means none. */
+/** Looks up a language by its code or name. An empty cell or a dash stands for no language. */
 export function knownLanguage(given: string): Checked<string | null> {
   return codeOrGap(given, languageCode(given), 'hl is not a known language code or name')
 }
 
-/** Looks up a country by its code or name; an empty cell or a dash means none. */
+/** Looks up a country by its code or name. An empty cell or a dash stands for no country. */
 export function knownCountry(given: string): Checked<string | null> {
   return codeOrGap(given, countryCode(given), 'gl is not a known country code or name')
 }
@@ -158,7 +159,7 @@ const deviceWords: Readonly<Record<Device, string>> = {
   tablet: 'tablets,tablets with full browsers',
 }
 
-// Each word stands for the middle of its third of the priorities.
+// The words "high", "medium" and "low" stand for the middle of the first, second and last third of the priorities.
 const priorityWords: ReadonlyMap<string, number> = new Map([
   ['highest', priorities.first],
   ['high', 2],
@@ -176,7 +177,7 @@ export function checkDevice(given: string): Checked<Device | null> {
   return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
-/** Checks a priority: 1 is bought first, 9 last. */
+/** Checks a priority. Queries with priority 1 are bought first, and queries with priority 9 last. */
 export function checkPriority(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(priorities.usual)
@@ -189,13 +190,16 @@ export function checkPriority(given: string): Checked<number> {
   return bad(`priority is not a whole number from ${priorities.first} to ${priorities.last}`)
 }
 
-/** Checks a weight, in the number format of its column. */
+/** Checks a weight, which is written in the number format of its column. */
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
   return value === undefined ? bad('weight is not a number of at least 0') : good(value)
 }
 
-/** Checks a target page, and normalizes its address as browsers do, to match the addresses it is compared with. */
+/**
+ * Checks the URL of a target page, and normalizes the URL as browsers do, so that it matches the URLs with which it is
+ * compared.
+ */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (control.test(given)) return bad('a control character in the target address')
@@ -203,14 +207,14 @@ export function checkTarget(given: string): Checked<string | null> {
   return good(text === '' ? null : asBrowsersWrite(text))
 }
 
-/** Leaves an address unchanged if browsers would reject it. */
+/** Normalizes a URL as browsers do. A URL that browsers would reject stays unchanged. */
 function asBrowsersWrite(address: string): string {
   if (/^https?:\/\//i.test(address)) return parseUrl(address)?.href ?? address
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address
   return parseUrl(`https://${address}`)?.href.slice('https://'.length) ?? address
 }
 
-/** Splits labels at commas, semicolons or bars. */
+/** Splits a text into tags at commas, semicolons and bars. */
 export function readTags(given: string): readonly string[] {
   const tags = given
     .split(/[,;|]/)
@@ -228,16 +232,18 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** Decimal sign of a column; the other sign separates thousands. */
+/** Decimal sign of a column. The other of the two signs separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
-// Format of nearly every cell in a column of numbers; a cell that matches need not be checked for signs and
-// currencies.
+// Matches nearly every cell in a column of numbers. A matching cell need not be checked for signs and currencies.
 const digits = /^\d{1,15}$/
 
-/** Digits and signs of a number, without currency, percent and thousands blanks; null if it is not a number. */
+/**
+ * Removes the currency, the percent sign and the blanks between thousands from a number. Returns null if the cell is
+ * not a number.
+ */
 function bareNumber(cell: string): string | null {
   if (digits.test(cell)) return cell
   const text = cell
@@ -247,7 +253,10 @@ function bareNumber(cell: string): string | null {
   return /^\d[\d.,]*$/.test(text) && /\d$/.test(text) ? text : null
 }
 
-/** Parses a number in the format of its column; null for a gap, undefined if it is not a number. */
+/**
+ * Parses a number in the format of its column. Returns null for a gap, and undefined for any other cell that is not a
+ * number.
+ */
 export function readNumber(cell: string, decimal: DecimalSign): number | null | undefined {
   if (digits.test(cell)) return Number(cell)
   if (isGap(cell)) return null
@@ -286,7 +295,10 @@ export class NumberStyle {
     else this.#grouped[sign]++
   }
 
-  /** Null if the column mixes two formats, or if 1.200 in it is ambiguous. */
+  /**
+   * Returns the decimal sign. Returns null if the column mixes two formats, or if numbers such as 1.200 remain
+   * ambiguous.
+   */
   decide(wanted: DecimalSign | undefined, delimiter: string | null): DecimalSign | null {
     if (wanted !== undefined) return wanted
     const { point, comma } = this.#certain
@@ -340,7 +352,7 @@ interface CountryNames {
 
 type CodeName = readonly [name: string | undefined, code: string]
 
-/** Codes by name. If several codes have the same name, the first one counts. */
+/** Maps names to codes. If several codes have the same name, the first code counts. */
 function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   const codes = new Map<string, string>()
   for (const [name = '', code] of names) {
@@ -350,7 +362,7 @@ function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   return codes
 }
 
-/** The names that CLDR has for each of these codes in all languages, in each of the styles. */
+/** Yields the names that CLDR has for each code, in each language and in each style. */
 function* shownNames(
   codes: readonly (readonly [shown: string, code: string])[],
   type: 'region' | 'language',
@@ -364,7 +376,7 @@ function* shownNames(
   }
 }
 
-/** Names of all countries in CLDR and ISO, and their codes, with two-letter codes. */
+/** Yields the names and codes of all countries in CLDR and ISO, each with the two-letter code of the country. */
 function* countryNames(): Generator<CodeName> {
   const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
   const regions = codes.map(([two = '']) => [two, two.toLowerCase()] as const)
@@ -391,7 +403,7 @@ const languageKinds: readonly (readonly [string, string])[] = [
 
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
-/** Names of all languages, with their codes. */
+/** Yields the names of all languages, with their codes. */
 function* languageNames(): Generator<CodeName> {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
@@ -404,13 +416,13 @@ function* languageNames(): Generator<CodeName> {
 let countries: ReadonlyMap<string, string> | undefined
 let languages: ReadonlyMap<string, string> | undefined
 
-/** Country code for a code or name used by a tool; undefined if unknown. */
+/** Returns the country code for a code or name that a tool uses; undefined if the code or name is unknown. */
 export function countryCode(text: string): string | undefined {
   countries ??= codesOf(countryNames())
   return countries.get(nameKey(text))
 }
 
-/** Language code for a code, including old ones, or name used by a tool; undefined if unknown. */
+/** Returns the language code for a name or a code, which may be outdated; undefined if the name or code is unknown. */
 export function languageCode(text: string): string | undefined {
   const trimmed = text.trim()
   languages ??= codesOf(languageNames())
@@ -418,7 +430,7 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // There are thousands of codes without a name, and users never mean them.
+    // Thousands of codes have no name, and users never mean such a code.
     const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
     if (isKnown !== undefined) return [kept, ...more].join('-')

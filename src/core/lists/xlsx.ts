@@ -4,7 +4,8 @@ import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
 
-// The texts of a spreadsheet are stored separately from its rows and must all be in memory.
+// Maximum size of the texts of a workbook, in bytes. The texts are stored separately from the rows and must all be in
+// memory.
 const mostTexts = 96 * 1024 * 1024
 
 /** Lists the sheets of a workbook, and reads the texts and formats that their rows refer to. */
@@ -27,8 +28,8 @@ async function sheetsOf(archive: Archive) {
   await parseWhole(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name !== 'sheet') return
-      // The prefix of the attribute depends on the program that wrote the file. A sheet without its file is refused
-      // when it is read.
+      // The prefix of the attribute depends on the program that wrote the file. A sheet whose file is missing is
+      // rejected when the sheet is read.
       const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
       const part = targets.get(attributes[key] ?? '') ?? ''
       const hidden = (attributes['state'] ?? 'visible') !== 'visible'
@@ -38,7 +39,7 @@ async function sheetsOf(archive: Archive) {
   return sheets
 }
 
-/** Shared texts that the cells of all sheets refer to by number. */
+/** Reads the shared texts, to which the cells of all sheets refer by number. */
 async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
@@ -77,13 +78,13 @@ function unescaped(text: string): string {
   )
 }
 
-/** Formats a stored number as its cell shows it. */
+/** Function that formats a stored number as its cell shows it. */
 type NumberFormat = (value: string) => string
 
 /** Formats that every workbook has, by id. */
 const knownFormats = { 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%' }
 
-/** Ids of the dates and times that every workbook has, from the first to the last of each range. */
+/** Ids of the date and time formats that every workbook has: the first and the last id of each range. */
 const dateFormats = [
   [14, 22],
   [27, 36],
@@ -91,7 +92,7 @@ const dateFormats = [
   [50, 58],
 ] as const
 
-/** Number formats of the styles of cells. */
+/** Reads the number format of each cell style. */
 async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
@@ -127,12 +128,14 @@ function formatOf(code: string): NumberFormat {
   }
 }
 
-/** Formats a number with at most 15 digits, as spreadsheets show it: 0.3 is stored as 0.30000000000000004. */
+/**
+ * Formats a number with at most 15 digits, as spreadsheets do. For example, 0.3 may be stored as 0.30000000000000004.
+ */
 function asTyped(value: string): string {
   return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
 
-/** True for a format with days, months, years or hours, outside quoted words and colors. */
+/** True for a format that shows a part of a date or time. Quoted words and colors are ignored. */
 function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
@@ -207,7 +210,7 @@ class RowReader implements XmlReader {
   }
 }
 
-/** Formats a spreadsheet date; the text as typed, such as "may 1", is no longer in the file. */
+/** Formats a spreadsheet date. The typed text, such as "may 1", is no longer in the file. */
 export function dateOf(days: number): string {
   const date = new Date(Math.round((days - 25_569) * 86_400_000))
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)
@@ -215,7 +218,7 @@ export function dateOf(days: number): string {
 
 const mostColumns = 16_384
 
-/** Returns the column of a cell reference: `AB12` is in column 27, counted from 0. */
+/** Returns the 0-based column of a cell reference: `AB12` is in column 27. */
 function columnOf(reference: string): number {
   let column = 0
   for (const sign of reference.replace(/\d+$/, '')) column = column * 26 + sign.charCodeAt(0) - 64

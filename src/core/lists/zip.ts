@@ -18,7 +18,7 @@ export interface Archive {
   readonly close: () => void
 }
 
-/** Opens an archive; files are unpacked only when read. */
+/** Opens an archive. Each file is unpacked only when it is read. */
 export async function openArchive(path: string, shown: string): Promise<Archive> {
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
@@ -77,7 +77,10 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   return entries
 }
 
-/** Text queries compress to a twentieth at best; data that expands more than this is a decompression bomb. */
+/**
+ * Maximum ratio of the unpacked size to the packed size. Queries compress to a twentieth at best, so data with a higher
+ * ratio is a decompression bomb.
+ */
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 
@@ -89,7 +92,7 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
   )
 }
 
-/** Bytes inside a compressed file; only one piece is in memory at a time. */
+/** Yields the unpacked bytes of a compressed file. Only one piece is in memory at a time. */
 export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
   const inflated: AsyncIterable<Buffer> = pipeline(Readable.from(chunks), gunzip, () => undefined)
