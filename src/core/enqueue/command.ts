@@ -24,7 +24,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // In a preview, the exit code tells whether the plan fits the limits.
+  // The exit code of a preview tells whether the plan fits the balance and the credit floor.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 
@@ -60,7 +60,7 @@ const liveEveryMs = 100
 /** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 class Progress {
   readonly #isTerminal = process.stderr.isTTY
-  // On a terminal, show the first line at once; elsewhere, print nothing for short operations.
+  // On a terminal, the first line is shown at once. Elsewhere, short operations print no progress.
   #shownAt = this.#isTerminal ? 0 : Date.now()
   #isLive = false
 

@@ -1,4 +1,4 @@
-// Reads the flags of the enqueue command and checks its files.
+// Reads the flags of the enqueue command, and checks the files that the user named.
 
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -50,7 +50,7 @@ interface IntakeOptions {
 
 const mostCredits = 999_999_999_999
 
-/** Checks flags and the start of all files, so that errors are reported before anything is started. */
+/** Checks the flags and the beginning of each file, so that errors are reported before any list is planned. */
 export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const { args, flags, env, config, stream } = options
   const reading = readReading(flags)
@@ -90,7 +90,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   }
 }
 
-/** Returns the list in a file, or one list per table with `--sheet all`. */
+/** Returns the list in a file or, with `--sheet all`, one list for each table of the file. */
 async function listsOf(file: ListFile, reading: ReadOptions) {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ ...file, reading, notices: [] }]
@@ -151,7 +151,7 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
   )
 }
 
-/** Asks a person for confirmation; null if nobody is present. */
+/** Function that asks a person for confirmation; null if nobody is present. */
 export type AskPerson = ((question: string) => Promise<boolean>) | null
 
 /** Asks before spending live credits. If nobody is present, throws an error that ends with `undone`. */
@@ -163,7 +163,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   )
 }
 
-/** Asks on the terminal; anything but yes counts as no. */
+/** Asks a question on the terminal. Any answer other than yes counts as no. */
 export async function askPerson(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {

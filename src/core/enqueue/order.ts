@@ -22,12 +22,12 @@ export interface TaggedShare {
   readonly share: number
 }
 
-/** A list to be planned, and its run. */
+/** A list to be planned, with the settings of its run. */
 export interface PlanOrder {
   readonly list: string
   /** Source of the list; if null, the stored source is kept. */
   readonly source: string | null
-  /** Flags for reading the list, which are stored for the next nightly run; undefined keeps the stored flags. */
+  /** Flags for reading the list, which are stored for the next nightly run. If undefined, the stored flags are kept. */
   readonly reading: object | null | undefined
   /** True if this source may be merged into a list that was previously read from a different source. */
   readonly join: boolean
@@ -50,7 +50,7 @@ export interface PlanOrder {
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
-  /** An answer is reused only if it has this origin and comes from this API. */
+  /** Origin and API that an answer must have to be reused. */
   readonly origin: Origin
   readonly api: string
   /**
@@ -58,7 +58,7 @@ export interface PlanOrder {
    * any other plan starts a new run.
    */
   readonly into: number | null
-  /** Handling of open queries of a joined run that are no longer on the list. */
+  /** Handling of queries that are still open in a joined run, but no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
   /** Number of lines of the file that contained queries. */
   readonly usable: number
@@ -72,7 +72,9 @@ export interface PlanOrder {
   readonly request: { readonly num: number; readonly device: string | null } | null
 }
 
-/** Open queries of a run that are no longer on its list, grouped by the parameters that determine their price. */
+/**
+ * Queries that are still open in a run but no longer on its list, grouped by the parameters that determine their price.
+ */
 export interface RemovedQueries {
   readonly queries: number
   readonly examples: readonly string[]
@@ -91,20 +93,22 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
-  /** Queries that are not asked on this night because of the list or its cadence. Their last answers are used. */
+  /**
+   * Number of queries that are not asked on this night because of the list or its cadence. Their last answers are used.
+   */
   readonly notAsked: number
-  /** Queries whose interval is shorter than the maximum age of a reused answer. */
+  /** Number of queries whose interval is not longer than the maximum age of a reused answer. */
   readonly unusedIntervals: number
-  /** Reused answers that can't be read. */
+  /** Number of reused answers that can't be read. */
   readonly unreadable: number
   /** Tags with a share of the credits, and the number of queries to buy for each. */
   readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
-  /** Open queries of the joined run that are no longer on the list. */
+  /** Queries that are still open in the joined run, but no longer on the list. */
   readonly removed: RemovedQueries
-  /** Removed queries that were cancelled. */
+  /** Number of removed queries that were cancelled. */
   readonly dropped: number
-  /** State of an existing run before anything was added: credits used and reserved, and tasks still to buy. */
+  /** State of an existing run before the list was added: credits used and reserved, and tasks still to buy. */
   readonly before: { readonly spent: number; readonly open: number }
   readonly done: boolean
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
@@ -143,7 +147,7 @@ export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder
   )`
 }
 
-/** True for merged lines to be bought. */
+/** True for a merged line that is to be bought. */
 export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
   return eb.and([eb.not(eb.ref('already')), eb.not(eb.ref('reused')), eb.not(eb.ref('rests'))])
 }

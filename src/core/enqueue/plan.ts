@@ -120,8 +120,8 @@ async function planRun(
 }
 
 /**
- * Finds the open run to plan a list into. A preview inserts no run, because a rolled-back insert would consume a run
- * id.
+ * Finds the open run to which the list is added, or inserts a new run. A preview inserts no run, because a rolled-back
+ * insert would consume a run id.
  */
 async function findRun(
   trx: Transaction<DB>,
@@ -205,10 +205,10 @@ interface Group {
   readonly priority: number
   readonly tasks: number
   readonly slices: number
-  /** Tasks in the group whose answer can't be read. */
+  /** Number of tasks in the group whose answer can't be read. */
   readonly unreadable: number
   readonly weighted: boolean
-  /** True if some tasks are overdue, or if the time of their last answer is known. */
+  /** True if any task is overdue, or if the time of the last answer is known for any task. */
   readonly aged: boolean
   readonly first_slice: number
 }
@@ -313,7 +313,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** Updates the tasks of queries that an existing run had skipped or dropped; a new run has no such tasks. */
+/** Updates the tasks of queries that a joined run had skipped or dropped. A new run has no such tasks. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -395,7 +395,7 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
   }
 }
 
-/** Inserts in the order of ids, like every writer of this table, to avoid deadlocks. */
+/** Inserts the missing queries in the order of their ids, as every writer of this table does, to avoid deadlocks. */
 function addQueries(trx: Transaction<DB>, stage: number) {
   const columns = ['id', 'key', 'q', 'location', 'hl', 'gl', 'num', 'device'] as const
   const staged = trx.withTables<StageTables>()
@@ -411,9 +411,9 @@ function addQueries(trx: Transaction<DB>, stage: number) {
 }
 
 /**
- * Writes one row per distinct query of a stage: first line, most urgent priority, highest weight, shortest interval
- * and age. Each row also says whether the run already has the query, whether the query is not asked, and which answer
- * to reuse, if any.
+ * Writes one row per distinct query of a stage, with the first line, most urgent priority, highest weight, shortest
+ * interval and lowest maximum age of the query. Each row also says whether the run already has the query, whether the
+ * query is not asked, and which answer to reuse, if any.
  */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
@@ -479,8 +479,8 @@ export async function* rejectedLines(db: Database, run: number): AsyncGenerator<
 
 /**
  * Writes the result of planning to the run, and reopens a run that has ended in the meantime. A budget from the command
- * line becomes the budget of the run. When a nightly run joins an older run, that run may spend at most the nightly
- * budget in addition to what it has used.
+ * line becomes the budget of the run. When a nightly run joins an older run, the older run may spend at most the
+ * nightly budget in addition to the credits already used.
  */
 async function closeRun(
   trx: Transaction<DB>,

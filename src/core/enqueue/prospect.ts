@@ -1,18 +1,18 @@
-// Reads, for the forecast, which tasks are still to be bought and which queries become due.
+// Reads the tasks that are still to be bought and the queries that become due, for the forecast.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 
-/** Queries that are on the same lists and were answered in the same minute. */
+/** Queries with the same lists, intervals and price, whose newest answers are from the same minute. */
 export interface ListedGroup {
   readonly lists: readonly number[]
   readonly num: number
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Day for which the queries were bought; also null if no list sets an interval. */
+  /** Run date of the newest answers; also null if `wishes` is null. */
   readonly answered_on: string | null
-  /** Intervals of lists and cadences; null if no list and no cadence sets an interval. */
+  /** Intervals and maximum ages that lists and cadences set; null if no list or cadence sets any. */
   readonly wishes:
     | readonly {
         readonly list: number
@@ -82,7 +82,7 @@ export async function readOpenTasks(db: Database) {
 /** An enabled schedule with its list. */
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Reads the enabled schedules as stored by the last scheduler. */
+/** Reads the enabled schedules, as the last scheduler stored them. */
 export async function readComing(db: Database) {
   return db
     .selectFrom('schedules')

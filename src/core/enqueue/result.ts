@@ -10,7 +10,7 @@ import { removedPhrase } from './list-diff.ts'
 import type { ListPlan, Plans } from './planning.ts'
 import { countNames, type Totals } from './summary.ts'
 
-/** JSON output of an enqueue. */
+/** JSON output of the enqueue command. */
 export interface EnqueueReport extends Totals {
   readonly run: number | null
   readonly list: string
@@ -148,7 +148,7 @@ function costLine({ totals: { estimate, already } }: Plans): string {
   if (basis === 'unknown') return 'unknown: no answer of this price class has been paid for yet'
   if (basis === 'seen')
     return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (by the prices paid so far)`
-  // Queries that a run still has to buy are not counted again: they were counted when that run was planned.
+  // Queries that are already in a run are not counted again, because they were counted when that run was planned.
   return already > 0 ? 'nothing more: no query is added' : 'nothing: no query is to be sent'
 }
 
@@ -220,7 +220,10 @@ function samplesOf({ rows }: Heading, index: number): string[] {
   return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
 }
 
-/** Describes the query column and the next most likely one with their contents, so that a wrong choice is obvious. */
+/**
+ * Describes the query column and the next most likely query column with samples of their cells, so that a wrong choice
+ * is obvious.
+ */
 function columnLines(heading: Heading | null): string[] {
   if (heading === null || heading.dialect.columns.width === 1) return []
   const { dialect, runnerUp } = heading

@@ -125,7 +125,10 @@ class Lot {
     columns.share.add(placeAmong(this.#labels, tags))
   }
 
-  /** Clears the columns for the next batch. Call this only after the parameters built from them were sent. */
+  /**
+   * Clears the columns for the next batch. Call this function only after the parameters that were built from the
+   * columns have been sent.
+   */
   clear(): void {
     this.rows = 0
     for (const column of this.#all) column.clear()
@@ -181,7 +184,7 @@ export class Stage extends Sender {
     return Number(numAffectedRows ?? 0)
   }
 
-  /** Creates the empty tables. */
+  /** Creates empty tables, and drops the tables of an earlier reading. */
   async start(): Promise<void> {
     await this.end()
     await this.drop()
@@ -202,7 +205,7 @@ function placeAmong(labels: readonly string[], tags: readonly string[]): number 
   return place === -1 ? null : place
 }
 
-/** Two connections, so that the list and its tasks are written in parallel. */
+/** Two connections, which write the list and its tasks in parallel. */
 export interface Connections {
   /** Writes the list and its queries. */
   readonly held: Kysely<DB>
@@ -223,11 +226,11 @@ interface StagedLine {
 
 /** Temporary tables used while lists are planned. Each list has its own numbered tables of lines. */
 export type StageTables = {
-  /** Lines that become tasks, on the run's connection. */
+  /** Lines that become tasks. The table belongs to the connection that writes the run. */
   staged_wanted: StagedLine & { line: number; share: number | null }
-  /** Lines without a query, on the run's connection. */
+  /** Lines without a query. The table belongs to the connection that writes the run. */
   staged_rejected: { line: number; reason: string; content: string }
-  /** Queries with their attributes, on the list's connection. */
+  /** Queries with their attributes. The table belongs to the connection that writes the list. */
   staged_held: StagedLine & {
     key: string
     q: string

@@ -17,7 +17,10 @@ import { type Connections, Stage } from './stage.ts'
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
-/** A list to be planned, and its run. Nightly runs drop removed queries; manual runs ask the user. */
+/**
+ * A list to be planned, with the settings of its run. By default, a nightly run drops removed queries, and a manual run
+ * asks the user.
+ */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   /** The file of the list, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
@@ -25,7 +28,8 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
   /** Remarks about the file, in addition to the remarks that result from reading the file. */
   readonly notices?: readonly string[]
   /**
-   * Called within the planning transaction. An error that it throws rolls everything back and is passed on unchanged.
+   * Called within the planning transaction. An error of this function rolls back the whole plan and is passed on
+   * unchanged.
    */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
@@ -50,9 +54,9 @@ export interface ReadList {
   /** Null for a list that is planned from the database. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
-  /** Remarks to read before buying. */
+  /** Remarks that the user should read before buying. */
   readonly notices: readonly string[]
-  /** A few queries as they will be sent, to make a wrong column obvious. */
+  /** A few queries as they will be sent, so that a wrong column is obvious. */
   readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
 }
 

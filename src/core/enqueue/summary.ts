@@ -17,13 +17,16 @@ export const countNames = [
 ] as const
 type Counts = Pick<Planned, (typeof countNames)[number]>
 
-/** Totals of the lists of an enqueue. */
+/** Totals of all lists of one enqueue command. */
 export interface Totals extends Counts {
   readonly estimate: Estimate
   readonly balance: Balance
 }
 
-/** Adds up the lists and computes the remaining credits. `open` is the cost of tasks that are already open. */
+/**
+ * Adds up the counts and costs of the lists, and computes the balance after the purchase. `open` is the cost of tasks
+ * that are already open.
+ */
 export function addUp(
   lists: readonly (Planned & { readonly estimate: Estimate })[],
   { open, funds, ...limits }: { open: Estimate; funds: Funds } & Pick<Balance, 'floor' | 'budget'>,
@@ -44,8 +47,8 @@ export function addUp(
 }
 
 /**
- * Adds up the credits that the runs have used of their budgets and the possible cost of their open tasks; null if a
- * price is unknown.
+ * Adds up the credits that the runs have used of their budgets and the possible cost of the open tasks of the runs;
+ * null if no price is known.
  */
 function spentBefore(lists: readonly Planned[], { costs }: Funds): number | null {
   const open = sumOf(lists, ({ before }) => before.open)

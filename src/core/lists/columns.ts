@@ -146,7 +146,7 @@ export interface ListColumn {
    * Languages and countries must be known.
    */
   readonly tool?: boolean
-  /** True if the user specified the column's meaning. */
+  /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
 }
 
@@ -196,7 +196,7 @@ const otherNames: Partial<Record<OtherRole, string>> = {
 const meaningsByName = new Map<string, Meaning>()
 for (const role of ['query', ...otherRoles] as const) {
   const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
-  // Only tools write these columns.
+  // These columns have no names of our own, because only tools write them.
   if (role === 'cpc' || role === 'difficulty') continue
   for (const name of names.split(',').map(plainName)) {
     meaningsByName.set(name, { role, several: false })

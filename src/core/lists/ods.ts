@@ -170,7 +170,7 @@ function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
   }
   if (text !== '') return text
   if (cell['office:string-value'] !== undefined) return cell['office:string-value']
-  // The formula's value was not stored in the file.
+  // The value of the formula was not stored in the file.
   return cell['table:formula'] !== undefined && cell['office:value-type'] === undefined
     ? '=(…)'
     : ''

@@ -66,7 +66,7 @@ export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agr
   return kept.length === 0 ? null : { ...Object.fromEntries(kept), width: columns.width }
 }
 
-/** Reads the typed flags stored in the database. */
+/** Reads the typed flags that are stored in the database. */
 export function readAgreed(kept: unknown): Agreed {
   return shape.catch({}).parse(kept)
 }

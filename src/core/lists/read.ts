@@ -81,7 +81,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
 
 const shownRows = 3
 
-/** Lowest score of a likely query column; labels such as "high" and "low" score lower. */
+/** Score that a likely query column must exceed. Columns of labels, such as "high" and "low", score lower. */
 const likelyScore = 0.6
 
 /**

@@ -1,4 +1,4 @@
-// Splits text into records and numbers their lines.
+// Splits text into records, and counts the lines of the records.
 
 import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'

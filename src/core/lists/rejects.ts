@@ -1,4 +1,4 @@
-// Writes the rejected lines of a list to a file next to it.
+// Writes the rejected lines of a list to a file next to the list.
 
 import { hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Rejection } from './rows.ts'
 const header = ['line', 'reason', 'content'] as const
 const ending = '.rejected.csv'
 
-/** Longest file name in bytes that all common file systems support. */
+/** Maximum length of a file name, in bytes, that all common file systems support. */
 const longestName = 255
 
 interface RejectingList {
@@ -130,9 +130,7 @@ async function firstLine(path: string): Promise<string | undefined> {
   }
 }
 
-/**
- * Writes a temporary file first and renames it, so that no reader sees a partial file and a symlink is not followed.
- */
+/** Writes a temporary file first and renames it, so that no reader sees a partial file and no symlink is followed. */
 async function write(path: string, pages: AsyncIterable<readonly Rejection[]>): Promise<void> {
   const draft = join(dirname(path), `.rejected.${randomUUID()}`)
   try {

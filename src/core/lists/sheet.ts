@@ -17,7 +17,7 @@ export async function parseWhole(archive: Archive, part: string, reader: XmlRead
   for await (const _ of parsed(archive, part, reader)) continue
 }
 
-/** Parses one file of a spreadsheet piece by piece; the caller may take results after each piece. */
+/** Parses one file of a spreadsheet piece by piece. The caller may take results after each piece. */
 async function* parsed(
   archive: Archive,
   part: string,

@@ -24,7 +24,7 @@ export interface Source {
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-// Small chunks are freed early; with larger chunks, half of the time is spent on garbage collection.
+// Small chunks are freed early. With larger chunks, half of the time is spent on garbage collection.
 const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'
@@ -83,7 +83,7 @@ async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buff
 
 export const streamName = 'standard input'
 
-/** Reads from a pipe. */
+/** Opens a stream, such as standard input. */
 export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: streamName,

@@ -177,7 +177,7 @@ async function beginningOf(
 ): Promise<string[] | null> {
   const { label } = await detectEncoding(head, whole, options.encoding)
   const decoded = new TextDecoder(label).decode(head)
-  // JSON is not a table, but an array or lines of objects may be a list.
+  // A JSON document is not a table, but a JSON array or lines of JSON objects may be a list.
   if (kind === 'unknown' && /^\s*[[{]/.test(decoded)) {
     return /\[\s*["{[]|\}\s*\{/.test(decoded) ? [] : null
   }

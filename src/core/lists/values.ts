@@ -55,7 +55,7 @@ const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
-/** UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
+/** Matches UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
 /** True for text corrupted by a wrong encoding. */
@@ -71,7 +71,7 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Checks the text of a query, and returns it as it is sent. */
+/** Checks the text of a query, and returns the text as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
@@ -102,13 +102,13 @@ export function checkPlace(given: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** Checks a place in a column that the user did not map: such a column may also contain ranks and gaps. */
+/** Checks a place in a column that the user did not map. Such a column may also contain ranks and gaps. */
 export function namedPlace(given: string): Checked<string | null> {
   if (isGap(given)) return good(null)
   return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
 }
 
-/** Checks a language code such as `de` or `pt-BR`, in upper or lower case; the API rejects underscores. */
+/** Checks a language code such as `de` or `pt-BR`, in upper or lower case. The API rejects underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -117,7 +117,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return bad('hl is not a language code such as "de" or "pt-BR"')
 }
 
-/** Checks a country code such as `us`, in upper or lower case; the API rejects three-letter codes. */
+/** Checks a country code such as `us`, in upper or lower case. The API rejects three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)

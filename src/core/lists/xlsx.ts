@@ -51,7 +51,7 @@ async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const texts: string[] = []
   let text = ''
   let inText = false
-  // Phonetic readings of Japanese characters are stored next to the text but are not part of it.
+  // Phonetic readings of Japanese characters are stored next to the text, but are not part of the text.
   let spoken = false
   await parseWhole(archive, part, {
     open: (name) => {
@@ -114,7 +114,7 @@ async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]>
   return formats
 }
 
-/** Builds a number format without thousands separators, because lists need none. */
+/** Builds a number format without thousands separators, because lists need no separators. */
 function formatOf(code: string): NumberFormat {
   if (showsDate(code)) return (value) => dateOf(Number(value))
   const [, zeros, decimals = '', percent] = /^(?:#,##)?(0+)(?:\.(0+))?(%?)$/.exec(code) ?? []
@@ -200,7 +200,8 @@ class RowReader implements XmlReader {
   #shown(): string {
     const value = this.#value
     if (this.#kind === 's') return this.#book.texts[Number(value)] ?? ''
-    // The formula's value was not stored in the file; show the formula so that the row is not silently skipped.
+    // The value of the formula was not stored in the file. The formula is shown, so that the row is not silently
+    // skipped.
     if (value === '' && this.#formula !== null && this.#kind === 'n') {
       return this.#formula === '' ? '=(…)' : `=${this.#formula}`
     }

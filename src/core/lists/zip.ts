@@ -1,4 +1,4 @@
-// Unpacks gzip and zip files, with a limit on expansion.
+// Unpacks gzip and zip files, and rejects files that expand too much.
 
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'

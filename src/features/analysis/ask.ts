@@ -68,7 +68,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   }
 }
 
-/** Ends the transaction and its settings. No data was changed. */
+/** Rolls back the transaction, which also resets its settings. The transaction changed no data. */
 async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')

@@ -137,7 +137,7 @@ function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags
 
 type GivenFlags = Map<string, readonly string[]>
 
-/** Reads flags. Each flag has all of its values, in order. */
+/** Reads flags. Returns all values of each flag, in order. */
 export function readFlags(flags: readonly string[]): GivenFlags {
   const given: GivenFlags = new Map()
   for (let index = 0; index < flags.length; index++) {

@@ -38,7 +38,7 @@ export function readPageDays(
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** Newest answer within the period to a query that was bought again after the page ranked for it. */
+/** Newest answer, within the period, to a query that was bought again after the page ranked for the query. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string

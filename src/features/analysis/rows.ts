@@ -59,6 +59,7 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as a string.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // Keeps the digits of the database without escaping: a minus sign before a number does not start a formula.
+  // A number keeps the digits of the database, and needs no escaping, because a minus sign before a number does not
+  // start a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }
