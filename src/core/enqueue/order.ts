@@ -44,8 +44,8 @@ export interface PlanOrder {
   /** The list's share of a night's credits when credits are short, from 0 to 1; null if no list has a share. */
   readonly part: number | null
   /**
-   * Tags with a share of the credits when credits are short. A query counts toward the first of these tags that it
-   * has.
+   * Tags with a share of the credits when credits are short. A query with several of these tags counts toward the tag
+   * that comes first.
    */
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
@@ -97,7 +97,7 @@ export interface Planned {
    * Number of queries that are not asked on this night because of the list or its cadence. Their last answers are used.
    */
   readonly notAsked: number
-  /** Number of queries whose interval is not longer than the maximum age of a reused answer. */
+  /** Number of queries whose interval does not exceed the maximum age of a reused answer. */
   readonly unusedIntervals: number
   /** Number of reused answers that can't be read. */
   readonly unreadable: number
@@ -201,8 +201,8 @@ export function mergingOf(order: PlanOrder) {
 }
 
 /**
- * Counts the queries whose interval contradicts the maximum age of a reused answer, because the interval is not longer
- * than that age. Such a query is not bought before its answer exceeds the maximum age.
+ * Counts the queries whose interval does not exceed the maximum age of a reused answer, which is a contradiction. Such
+ * a query is not bought before its answer exceeds the maximum age.
  */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,

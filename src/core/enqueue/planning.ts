@@ -122,8 +122,8 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
 const fewLines = 10
 
 /**
- * Returns a notice if most lines are duplicates. The wrong column may have been read, such as a seed keyword next to
- * its suggestions.
+ * Returns a notice if most lines are duplicates. In that case, the wrong column may have been read, such as the seed
+ * keywords next to their suggestions.
  */
 function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
   if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []

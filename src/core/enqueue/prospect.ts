@@ -42,7 +42,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // Leaves out a task whose call is in flight, because its cost is already reserved.
+      // Leaves out a task whose call is in flight, because the cost of the call is already reserved.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -486,8 +486,8 @@ function showRow(cells: readonly string[]): string {
 }
 
 /**
- * True if a blank follows each delimiter, because such a delimiter is punctuation. A delimiter with blanks on both
- * sides, as is usual for bars, is not punctuation.
+ * True if the delimiter is punctuation, because a blank follows each delimiter. A delimiter with blanks on both sides,
+ * as is usual for bars, is not punctuation.
  */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false

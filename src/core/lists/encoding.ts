@@ -53,7 +53,7 @@ function utf32(): Misuse {
 
 /**
  * True for text with four bytes per character. In nearly every group of four bytes, the last two bytes are zero or, in
- * the other byte order, the first two.
+ * the other byte order, the first two bytes.
  */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
@@ -118,7 +118,7 @@ function canonicalLabel(name: string): string {
 
 /**
  * Detects UTF-16 without a byte order mark. In UTF-16, nearly all zero bytes, such as those of line ends, are on the
- * same side of a byte pair, and few byte pairs are two printable characters.
+ * same side of a byte pair. Few byte pairs are two printable characters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
@@ -316,7 +316,7 @@ class Other extends Decoder {
     const units = bytes.subarray(0, bytes.length - (bytes.length % 2))
     if (this.#label === 'utf-16be') units.swap16()
     const text = units.toString('utf16le')
-    // The first unit may be the second half of a character that began before these bytes.
+    // The first unit may be the second half of a character that starts before these bytes.
     const from = this.before.length > 0 && /^[\udc00-\udfff]/.test(text) ? 1 : 0
     const at = from + text.slice(from).search(/\p{Cs}/u)
     if (at < from) return

@@ -211,7 +211,10 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/** Converts a database error to one line with the server's hint: a mistake in an analyst's SQL is not a bug of ours. */
+/**
+ * Converts a database error to one line with the server's hint, because a mistake in an analyst's SQL is not a bug of
+ * ours.
+ */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -276,7 +279,8 @@ interface LoginOrder {
 }
 
 /**
- * Opens a pool for an analyst's login. Statements can't exceed the rights of the login, whatever role they switch to.
+ * Opens a pool for an analyst's login. A statement can't exceed the rights of the login, even if the statement switches
+ * to another role.
  */
 export async function openAnalyst({
   url,

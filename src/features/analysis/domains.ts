@@ -332,8 +332,7 @@ export interface DomainFlow {
 }
 
 /**
- * Reads the domains that won clicks from a given domain, and the domains that lost clicks to it, largest number of
- * clicks first.
+ * Reads the domains that won clicks from a given domain or lost clicks to that domain, largest number of clicks first.
  */
 export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })

@@ -143,8 +143,8 @@ async function readReportSummary(
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True if the reader may read the internal tables, which analysts' logins may not. Call this function before reading,
- * because a denied read would abort the transaction, and the page with it.
+ * True if the reader may read the internal tables. Analysts' logins may not read these tables. Call this function
+ * before reading, because a denied read would abort the transaction, and the page with it.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx

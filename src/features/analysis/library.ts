@@ -15,7 +15,7 @@ const domains: readonly string[] = ['domain', 'rival']
 interface Parameter {
   readonly name: string
   readonly meaning: string
-  /** Undefined if the parameter is required; null if it may be empty. */
+  /** Default value; undefined if the parameter is required, and null if the parameter may be empty. */
   readonly fallback: string | null | undefined
   /** Allowed values. If undefined, any value is allowed. */
   readonly choices?: readonly string[]

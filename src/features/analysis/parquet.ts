@@ -4,7 +4,7 @@ import { type CellBatch, type CellColumn, listIn } from '../../base/database/fet
 
 // Number of rows per row group. A row group is the unit that readers can skip and that must fit in memory.
 const groupRows = 20_000
-// Bodies are long, so their groups are limited by size.
+// Groups of bodies are limited by size, because bodies are long.
 const groupCharacters = 8_000_000
 
 /** Writes rows as one Parquet file, one row group at a time, so that memory use is constant. */
@@ -64,7 +64,7 @@ class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // There is nothing to await: the writer returns a promise only if the output returns one.
+    // There is nothing to await, because the writer returns a promise only if the output returns a promise.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0

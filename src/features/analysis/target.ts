@@ -1,4 +1,4 @@
-// Output file of an export, replaced only once it is complete.
+// Output file of an export. An existing file is replaced only when the new file is complete.
 import { rmSync } from 'node:fs'
 import {
   constants,
@@ -25,7 +25,7 @@ export interface Target {
 
 type Pieces = Iterable<string> | AsyncIterable<string | Uint8Array>
 
-/** Formats by file extension, including unsupported ones. */
+/** Formats by file extension, including unsupported formats. */
 const promised: Readonly<Record<string, string>> = {
   '.csv': 'csv',
   '.ndjson': 'ndjson',
@@ -113,7 +113,7 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
 
 const pauseMs = 2
 
-/** Polls for the reader of a pipe: a blocking open could not be interrupted by Ctrl-C. */
+/** Polls for the reader of a pipe, because Ctrl-C could not interrupt a blocking open. */
 async function openAsItIs({ path, kind }: Target): Promise<FileHandle> {
   for (;;) {
     try {
