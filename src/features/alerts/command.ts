@@ -35,7 +35,7 @@ interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows the raised alerts, or activates the rules of the file. */
+/** Shows the alerts, or puts the rules of the file in force. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -111,7 +111,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to, by the name of the list or by the path of its file. */
+/** Finds the lists that rules refer to. A rule may give the name of a list or the path of its file. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {
