@@ -1,4 +1,4 @@
-// Selects the days and rows to archive, and records the archived days in the database.
+// Selects the days and rows to archive, deletes archived rows, and records the archived days.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'

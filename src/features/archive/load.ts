@@ -339,8 +339,9 @@ interface Planned {
 }
 
 /**
- * Plans a query over the added tables, which are still empty; null if planning fails. The tables have no indexes yet,
- * so that each scan node of the plan lists all needed columns.
+ * Plans a query over the added tables, which are still empty; null if planning fails. A scan of an inherited table
+ * lists only the columns that the query needs. Because the tables have no indexes yet, the scan lists all of these
+ * columns.
  */
 async function planQuestion(client: ArchiveReader, text: string): Promise<PlannedReading | null> {
   const question = text
