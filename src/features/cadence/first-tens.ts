@@ -162,7 +162,7 @@ export async function readHistoryLists(
       'lists.name',
       // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
-      // First night that was decided; null if the list was never adaptive.
+      // First night that a cadence decided; null if there is no such night.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

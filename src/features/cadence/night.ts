@@ -33,7 +33,7 @@ export interface CadenceRules {
  */
 export const usualShare = 0.48
 
-/** Number of nights for which a new query is bought every night. */
+/** Number of nights for which a query is observed, and bought every night, before it may be skipped. */
 const newNights = 5
 
 interface CadenceDecision {
