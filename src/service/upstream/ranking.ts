@@ -1,9 +1,10 @@
-// Statements that find and rank documents.
+// The statement that finds and ranks documents.
 
 /**
- * One statement finds and ranks. Its parameters: the words as text, a query of all words, the same for titles, the
- * rarest words, each term, their weights, the most pages, how many pages are enough, the language, the number of
- * candidates, the least share of the weight that a page has to match, and each term for titles and addresses.
+ * Parameters: the words as text ($1), a query for all words ($2), the same query for titles ($3), and a query for the
+ * rarest words ($4). The terms ($5), their weights ($6), and the terms for titles and addresses ($12). The maximum
+ * number of pages ($7), the number of pages with all words that is enough ($8), the language ($9), and the maximum
+ * number of candidates ($10). The least share of the weight that a page must match ($11).
  */
 export const ranking = `
   with terms as materialized (
