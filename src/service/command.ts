@@ -27,8 +27,8 @@ export async function runService({
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
-  // Errors link to a help page. For a service on all interfaces, no default address of this page works for every
-  // client.
+  // Error responses link to a help page. If the service listens on all interfaces, no default address of this page
+  // works for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,

@@ -84,8 +84,8 @@ interface ChargeEnding {
 }
 
 /**
- * Records the cost of a request, releases the unused part of its reservation and returns the balance. Returns null if
- * the request had already been refunded as dead; in that case, nothing is charged.
+ * Records the cost of a request, releases the unused part of its reservation, and returns the balance. Returns null and
+ * charges nothing if the request was already refunded as dead.
  */
 export async function settleCredits(
   pool: pg.Pool,

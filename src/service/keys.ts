@@ -17,7 +17,7 @@ export interface NewKey {
   readonly credits?: number | undefined
   /** A plan that renews each month, in place of prepaid credits. */
   readonly plan?: string | undefined
-  /** An existing account, for a key that replaces another without a gap. */
+  /** An existing account. The new key can replace another key of this account without an interruption. */
   readonly account?: number | undefined
   /** A note about the purpose of the key. */
   readonly name?: string | undefined
@@ -392,7 +392,7 @@ export function keyKind(key: string): KeyKind | null {
   return key.endsWith(checksum(key.slice(0, -checkLength))) ? kind : null
 }
 
-/** Computes the hash of a key that is stored in place of the key. */
+/** Computes the hash that is stored in place of a key. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
@@ -410,7 +410,7 @@ function checksum(body: string): string {
 // Quota of the unlimited plan. It is far above any usage, and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
-/** Credits of each month by plan. Spec gap 8: the quotas are ours. */
+/** Credits per month, by plan. Spec gap 8: the specification does not define these quotas. */
 const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: endless }
 
 /** The plans whose credits renew each month. */

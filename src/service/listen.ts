@@ -46,8 +46,9 @@ let accepting: Promise<void> | null = null
 const mostWaitMs = 250
 
 /**
- * Waits until all waiting connections are accepted. Node accepts one connection in each turn of its event loop.
- * Therefore, while searches fill the turns, a new client would wait behind hundreds of other connections.
+ * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection in each turn of
+ * its event loop. Therefore, while searches fill the turns, a new client would wait behind hundreds of other
+ * connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))

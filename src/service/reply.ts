@@ -23,7 +23,7 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
     'x-credits-used': '0',
     'x-credits-remaining': String(key.remaining),
     ...(key.renewsAt === null ? {} : { 'x-credits-reset': String(Math.max(1, reset)) }),
-    // This header announces how long the same Idempotency-Key returns the same answer.
+    // This header gives the number of seconds for which the same Idempotency-Key returns the same answer.
     ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
   }

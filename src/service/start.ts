@@ -89,7 +89,7 @@ export async function startService(options: ServiceOptions) {
     closers.add('port', server, (open) => closeServer(open, graceMs))
     base = url
     return {
-      /** Base address, as `SEARCH_API_URL` expects it. */
+      /** Base address of the service, in the form that `SEARCH_API_URL` expects. */
       url,
       port,
       keys,

@@ -25,7 +25,7 @@ interface BudgetFlags {
   readonly none?: true
 }
 
-/** Sets the budget of a list, or shows all budgets with the credits that are left of each. */
+/** Sets the budget of a list, or shows all budgets and the credits that are left of each budget. */
 export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
   const change = changeOf(options)
   const config = readConfig(env)

@@ -58,10 +58,10 @@ interface Measurements {
 }
 
 /**
- * Decides the state of a subject's alert after the newest answer, which is the last of the series. A rule requires a
- * number of consecutive answers that all show a change from the answer before them. Once there are that many, the alert
- * is raised. The alert recovers with the first answer that no longer shows the change. Answers that do not cover the
- * subject are skipped.
+ * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
+ * when enough consecutive answers show a change from the answer before them. The rule sets the number of these answers.
+ * The alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
+ * skipped.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -182,7 +182,8 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// Shares are not comparable between days if the queries or the depth differ a lot.
+// The share of a day is compared with an earlier share only if the day has at least these parts of the earlier number
+// of queries and the earlier depth.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -192,7 +193,7 @@ function shrank(percent: number, { base, now }: Measurements): boolean | null {
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
 }
 
-/** A detected change, before the domain that took the position is looked up. */
+/** A change that was found, before the domain that took or lost the position is looked up. */
 export interface FoundChange {
   readonly rule: AlertRule
   readonly query: AskedQuery
@@ -347,7 +348,7 @@ function seenAround({ answers, places }: Around): readonly string[] {
   return [...new Set(domains)]
 }
 
-/** Extracts from an answer what a rule needs about a subject. */
+/** Extracts from an answer the values that a rule needs about a subject. */
 export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,

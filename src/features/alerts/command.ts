@@ -86,7 +86,10 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Reminds the user to load the rules of the file if no rule is in force: until then, the file has no effect. */
+/**
+ * If no rule is in force, reminds the user to load the rules of the file. The file has no effect until its rules are
+ * loaded.
+ */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)

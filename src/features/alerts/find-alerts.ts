@@ -72,7 +72,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
     return await db.transaction().execute((trx) => check(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // An error in one night must not stop the worker or the check of later nights.
+    // An error in the data of one night must not stop the worker or the check of later nights.
     await markChecked(db, run, null)
     return [`the rank alerts of run ${run.id} could not be evaluated: ${scrubbedReason(error)}`]
   }
@@ -81,7 +81,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
 async function check(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
-  // Another process has already checked this run, so continue with the next one.
+  // Another process has already checked this run, so the caller continues with the next run.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
@@ -117,7 +117,10 @@ async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> 
   return { lines: [...told, ...ended], summary }
 }
 
-/** If this many queries dropped in one night, the night itself should be checked before the queries. */
+/**
+ * If at least this number and this share of queries drop in one night, the night itself should be checked before the
+ * queries.
+ */
 const badNight = { queries: 5, share: 0.25 }
 
 /** Summarizes all alerts of a night in a sentence, with their severity. */
@@ -147,7 +150,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule: its first alert, and the number of further alerts. */
+/** Formats one line per rule, with the first alert of the rule and the number of its further alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   const rules = new Set(raised.map(({ rule }) => rule))
   return [...rules].map((rule) => {
@@ -393,7 +396,7 @@ async function readShares(
   about: { readonly tag: string; readonly domains: readonly string[] },
 ) {
   const shares = new Map<string, readonly ShareDay[]>()
-  // Queries each day separately, because a constant date restricts the view to that day's rows.
+  // Each day is read separately, because a constant date restricts the view to the rows of that day.
   for (const date of new Set(dates)) {
     shares.set(date, await readSharesOn(trx, { ...about, date }))
   }

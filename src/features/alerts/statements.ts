@@ -85,7 +85,7 @@ export async function markChecked(
     .execute()
 }
 
-/** Names of the rules that were active when a run was judged. */
+/** Reads the names of the rules that were active when a run was judged. */
 export async function rulesInForce(
   db: Database,
   { judged_at: judged }: UncheckedRun,
@@ -212,7 +212,7 @@ export function countAnswered(trx: Database, run: number): Promise<number> {
   return countOf(trx, tasks.where('state', 'in', ['answered', 'reused']))
 }
 
-/** Nights with alerts and their summary sentence, newest first. */
+/** Reads the nights with alerts, newest first, each with its summary sentence. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
@@ -325,7 +325,7 @@ export type AlertRule = Readonly<
   }
 >
 
-/** Active rules, in file order. */
+/** Reads the active rules, in the order of the file. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
   const rules = await db
     .selectFrom('alert_rules')

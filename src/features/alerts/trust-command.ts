@@ -170,7 +170,7 @@ async function show(
   return exits.done
 }
 
-/** Runs with quarantined answers, newest first. */
+/** Reads the runs with quarantined answers, newest first. */
 async function readQuarantine(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('quarantine')
@@ -193,7 +193,7 @@ async function readQuarantine(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-/** Answers that were quarantined individually, highest score first. */
+/** Reads the answers that were quarantined individually, highest score first. */
 async function readQuarantined(db: Database, runs: readonly number[]) {
   return db
     .selectFrom('quarantine')
@@ -214,7 +214,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Current decisions of people, newest first. */
+/** Reads the current decisions of people, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

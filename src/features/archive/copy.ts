@@ -75,7 +75,7 @@ class Copying extends pg.Query {
   }
 }
 
-/** Size of a batch in bytes, unless a single row is longer. */
+/** Size of a batch in bytes. A batch is larger if a single row is longer. */
 const batchBytes = 256 * 1024
 
 class CopyOut extends Copying {
@@ -134,7 +134,7 @@ class CopyOut extends Copying {
 
 class CopyIn extends Copying {
   readonly #source: AsyncIterable<Buffer>
-  /** True once the server has ended the copy, even if there is more data to send. */
+  /** True after the server has ended the copy, even if there is more data to send. */
   over = false
   cause: unknown = null
 

@@ -27,7 +27,7 @@ export async function holdArchive(pool: Pool): Promise<Archivist> {
 
 /**
  * Sets up a connection to write bytea values as text where possible. Text is half as long as hex, and is read back
- * unchanged. Whether bytes are valid text shows only when the conversion is attempted.
+ * unchanged. Only an attempt to convert the bytes shows if they are valid text.
  */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
@@ -181,7 +181,7 @@ const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
 
-/** Data that is never archived; listed in each manifest. */
+/** Descriptions of the data that is never archived. Each manifest lists them. */
 export const leftOut: readonly string[] = [
   'calls, accounts, stops and every other table of the ledger: they stay',
   'lists and their settings for queries: they stay',
@@ -221,12 +221,15 @@ export async function readColumns(
   return rows.filter((column) => !without.includes(column.name))
 }
 
-/** Output formats that do not depend on the settings of the server or user. */
+/** Settings that fix the output formats, whatever the settings of the server or user are. */
 const plainly = `
   set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
   set local extra_float_digits = 1; set local querymill.archiving = 'on'`
 
-/** Runs work in a repeatable-read transaction, which fails if another transaction changed the same rows. */
+/**
+ * Runs the given work in a repeatable-read transaction. The transaction fails if another transaction changed the same
+ * rows.
+ */
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
@@ -240,7 +243,7 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True if the rows were changed concurrently; a retry may succeed at once. */
+/** True for the error of a transaction whose rows were changed concurrently. A retry may succeed at once. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
@@ -338,7 +341,10 @@ interface LeftDay {
   readonly bytes: number
 }
 
-/** Deletes archived rows and records the day; throws if more or fewer rows are deleted than were written. */
+/**
+ * Deletes archived rows and records the day. Throws an error if the number of deleted rows differs from the number of
+ * written rows.
+ */
 export async function removeLeft(
   client: PoolClient,
   { day, part, folder, manifestSha256, bytes }: LeftDay,

@@ -14,7 +14,7 @@ const settings = {
   // cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // Returns free memory to the system at once; otherwise memory use would grow from day to day.
+  // Free memory is returned to the system at once. Otherwise, memory use would grow with each archived day.
   allocator_flush_threshold: '8MB',
   // Without a temporary directory, too much data causes an error. With one, the data would spill into a folder that
   // nobody monitors.
@@ -26,7 +26,7 @@ const settings = {
 
 // Size of a row group. Readers can skip a whole row group, and hold one row group in memory at a time.
 const groupBytes = 8_000_000
-/** DuckDB's vector size, the minimum for a row group. */
+/** Vector size of DuckDB, which is the minimum number of rows in a row group. */
 const leastGroup = 2048
 const mostGroup = 122_880
 

@@ -1,4 +1,4 @@
-// The folder of an archive. Its files are drafts until they are published.
+// Reads and writes the folder of an archive. New files are drafts until they are published.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'

@@ -186,7 +186,9 @@ function columnsRead(
   return hidden || read.has('.*') ? null : read
 }
 
-/** Strips comments from a definition, because nearly all of them contain the word "results", the name of a view. */
+/**
+ * Strips comments from a definition. Nearly all comments contain the word "results", which is also the name of a view.
+ */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }

@@ -11,11 +11,11 @@ export interface KnownQuery {
    * Number from 0 to 1 that is constant for each query. Prevents similar queries from becoming due on the same night.
    */
   readonly spread: number
-  /** Answers of earlier nights, oldest first, each compared with the previous one. */
+  /** Comparisons of each answer of earlier nights with the previous answer, oldest first. */
   readonly steps: readonly Comparison[]
-  /** Newest answer to the query; null if none is known. */
+  /** Newest answer to the query; null if no answer is known. */
   readonly last: FirstTen | null
-  /** The answer before the newest one; null if none is known. */
+  /** The answer before the newest answer; null if there is no such answer. */
   readonly before: FirstTen | null
 }
 
@@ -224,7 +224,7 @@ function estimate(
   return seen / watched
 }
 
-/** Number of shared top-ten pages from which on two queries count as related. */
+/** Two queries with at least this number of shared top-ten pages count as related. */
 const leastShared = 4
 /**
  * A page that occurs in more answers than this does not relate queries. For example, a home page may occur in every

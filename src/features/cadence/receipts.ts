@@ -9,7 +9,7 @@ export interface CadenceReceipt {
   readonly list: string
   /** Newest night that was decided. */
   readonly run_date: string
-  /** Number of queries with an interval of 1 day, 2 days and so on. */
+  /** Number of queries with an interval of 1 day, of 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
   /** Totals over these nights: queries of the list, queries bought, queries skipped, and queries sampled. */

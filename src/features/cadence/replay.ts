@@ -23,7 +23,7 @@ export interface ReplayedNight {
   readonly queries: number
   /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
-  /** Those of the bought queries that could be skipped, and that are bought as a random sample. */
+  /** Bought queries that could be skipped, but are bought as a random sample. */
   readonly byChance: readonly string[]
 }
 

@@ -73,7 +73,7 @@ interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly cadence: boolean
 }
 
-/** Runs the demo from an empty database to answers, then shows where to find the results. */
+/** Runs the demo, starting with an empty database. At the end, shows where to find the results. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
   starts: Starts,

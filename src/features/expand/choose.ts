@@ -1,4 +1,5 @@
-// Selects the related searches to add: those that are new and pass the filters, most promising first.
+// Selects the related searches to add. Only new related searches that pass the filters are selected, most promising
+// first.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'

@@ -64,7 +64,7 @@ export interface ExpandOutcome {
   readonly round: number
   readonly run: number | null
   readonly state: ExpansionState
-  /** Null if no related search was selected. */
+  /** Selected related searches; null if none was selected. */
   readonly found: Takeable | null
   /** Number of queries that were added earlier and are planned again, in a run without new queries. */
   readonly again: number
@@ -240,7 +240,7 @@ export interface RoundsState {
   readonly depth: number
   /** Credits that are left of the typed budget. */
   readonly left: number
-  /** Highest price of a query. */
+  /** Highest observed price of the cheapest price class. */
   readonly price: number
 }
 

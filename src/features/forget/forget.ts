@@ -64,7 +64,7 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   return sumRows(counts)
 }
 
-/** Queries to delete with a subject. */
+/** Selects the queries to delete together with a subject. */
 function queriesOf(db: Database, subject: Forgettable) {
   const queries =
     subject.kind === 'list'
@@ -111,7 +111,10 @@ export async function forgetSubject(
   return sumRows([texts, related, facts, members, words])
 }
 
-/** Ends a list whose queries and members were deleted; returns false if the list was read again in the meantime. */
+/**
+ * Marks a list as forgotten after its queries and members were deleted; returns false if the list was read again in the
+ * meantime.
+ */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await endList(db, list)
   // Sums that were stored in the meantime contain the name of the list.
@@ -119,7 +122,7 @@ export async function sealList(db: Database, list: List): Promise<boolean> {
   return ended
 }
 
-/** Continues an interrupted command. */
+/** Continues an interrupted forget command. */
 export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   const gone = sumRows([await forgetQueries(db, onDeleted), await forgetWords(db)])
   await clearDays(db)
@@ -211,7 +214,7 @@ async function forgetMembers(
 }
 
 /**
- * Ends the list itself, as the last step of forgetting. The runs of the list and their costs remain under a placeholder
+ * Marks the list itself as forgotten, as the last step. The runs of the list and their costs remain under a placeholder
  * name. Returns false if the list was read again in the meantime. Planning a list takes the same lock.
  */
 async function endList(db: Database, { id, name }: List): Promise<boolean> {
@@ -239,8 +242,8 @@ async function endList(db: Database, { id, name }: List): Promise<boolean> {
 }
 
 /**
- * Ends the expansions of the list. Related searches that other lists contain remain there, but their source query is
- * removed.
+ * Deletes the records about related searches that were added to this list. Related searches of this list that were
+ * added to other lists stay there, but the queries that they came from are no longer recorded.
  */
 async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
   await trx.deleteFrom('expansions').where('list_id', '=', list).execute()

@@ -1,4 +1,4 @@
-// Serves health checks and metrics of a service, and sends its notices.
+// Serves the health checks and metrics of a process, and sends notices.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -59,7 +59,8 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
     await probeDatabase(db)
     return []
   } catch {
-    // The error message contains the database address, but health probes may be read by others.
+    // The message of the error is not shown, because it contains the address of the database and other people may read
+    // health probes.
     return ['the database does not answer']
   }
 }

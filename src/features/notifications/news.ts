@@ -88,7 +88,9 @@ export async function sendNotices(
   }
 }
 
-/** Stores events that no process has recorded yet, so that they are sent even if this process dies. */
+/**
+ * Stores the events that no process has recorded yet, so that notices about them are sent even if this process dies.
+ */
 export async function recordNotices(
   db: Database,
   { webhook: { events }, unattendedMs }: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
@@ -124,7 +126,7 @@ export async function recordNews(trx: Database, since: Date, kinds: readonly str
   return readRows<Pick<Claimed, 'kind' | 'text' | 'fields'>>(trx, 'take_news', parameters)
 }
 
-/** An event that is not stored in a table of its own, in the form in which it is recorded. */
+/** An event that `recordNews` does not find, in the form in which the event is stored as a notice. */
 interface SeenEvent {
   readonly kind: string
   readonly subject: string
@@ -141,7 +143,7 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
   }
 }
 
-/** Describes fields that an API never sent before. */
+/** Describes an event: fields that an API had never sent before. */
 function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
@@ -271,7 +273,7 @@ async function putOffNotice(
 /** A notice for display. */
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
-/** Newest notices first, with their delivery state. */
+/** Reads the newest notices, newest first, with their delivery state. */
 export async function listNotices(db: Database, limit: number) {
   return db
     .selectFrom('notices')
@@ -334,7 +336,7 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   ]
 }
 
-/** Fields in answers of one run that the API had never sent before. */
+/** Fields in the answers of one run that the API had never sent before the run. */
 interface NewFields {
   readonly run: number
   readonly list: string

@@ -66,7 +66,7 @@ async function beginning({ body }: Response): Promise<string> {
       return Buffer.from(part).subarray(0, shownBytes).toString('utf8').trim()
     }
   } catch {
-    // The status code has arrived, and the rest of the reply is not needed.
+    // An error while reading is ignored: the status code has arrived, and the rest of the reply is not needed.
   }
   return ''
 }

@@ -91,7 +91,7 @@ export async function prove(
   }
 }
 
-/** Formats one line per group of checks, followed by the checks of the group that failed. */
+/** Formats one line per group of checks, followed by the failed checks of the group. */
 function checkLines(checks: readonly Check[]): readonly string[] {
   const groups = [...new Set(checks.map(({ group }) => group))]
   return groups.flatMap((group) => {
