@@ -182,8 +182,8 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// The share of a day is compared with an earlier share only if the day has at least these parts of the earlier number
-// of queries and the earlier depth.
+// The share of a day is compared with an earlier share only if the day has enough queries and enough depth: at least
+// these fractions of the earlier values.
 const leastQueries = 0.8
 const leastDepth = 0.6
 

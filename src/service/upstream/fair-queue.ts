@@ -33,13 +33,13 @@ const longestRetrySeconds = 60
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The queue of each waiting account; the account at the front is served next. */
+  /** The queue of each account with waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
   /** Durations of the last turns. */
   #observed: readonly number[] = []
-  /** Estimated duration of a turn; null until the first one has ended. */
+  /** Estimated duration of a turn; null until the first turn has ended. */
   #turnMs: number | null = null
 
   constructor(limits: QueueLimits) {

@@ -12,8 +12,8 @@ export interface AskedWords {
   readonly operators: string | null
 }
 
-// Maximum number of words that are searched. It limits the cost of a statement: a query of three hundred words costs no
-// more than a query of this length.
+// Maximum number of words that are searched. This limit bounds the cost of a statement: a query of three hundred words
+// costs no more than a query of this length.
 const mostWords = 32
 const longestWord = 64
 

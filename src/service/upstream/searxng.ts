@@ -127,7 +127,8 @@ async function takeTurn(
 }
 
 /**
- * Adds a result if it is a page. A result without an http address is skipped: it is, for example, an image or a map.
+ * Adds a result if it is a page. A result without an http address is skipped, because it is an image or a map, for
+ * example.
  */
 function addResult(
   byPlace: Map<string, OrganicResult>,

@@ -1,4 +1,4 @@
-// Looks up the words of a query in the index, and corrects unknown ones.
+// Looks up the words of a query in the index, and corrects unknown words.
 
 import { stopWords } from '../enrich/labels.ts'
 import type { AskedWords, Statements } from './question.ts'
