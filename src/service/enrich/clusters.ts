@@ -169,7 +169,7 @@ function usualForm({ forms }: Phrase): string {
   return form
 }
 
-/** Returns the most frequent spelling of a phrase. A word without capital letters is put in title case. */
+/** Returns the most frequent spelling of a phrase. Words without capital letters are capitalised. */
 function surface(phrase: Phrase): string {
   const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
   const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')

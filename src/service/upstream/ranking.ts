@@ -2,9 +2,9 @@
 
 /**
  * Parameters: the words as text ($1), a query for all words ($2), the same query for titles ($3), and a query for the
- * rarest words ($4). Further parameters: the terms ($5), their weights ($6), and the terms for titles and addresses
- * ($12). $7 is the maximum number of pages, $8 the number of pages with all words that is enough, and $9 the language.
- * $10 is the maximum number of candidates, and $11 the least share of the weight that a page must match.
+ * rarest words ($4). Terms are given as tsqueries ($5), with weights ($6), and for titles and addresses ($12). $7 is
+ * the maximum number of pages, $8 a sufficient number of pages with all words, $9 the language. $10 is the maximum
+ * number of candidates, $11 the least share of the weight that a page must match.
  */
 export const ranking = `
   with terms as materialized (
