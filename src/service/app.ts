@@ -25,12 +25,12 @@ interface AppParts extends SearchSeller, DashboardParts {
   readonly deadlineMs: number
 }
 
-/** Builds the whole service as one function from request to response. */
+/** Builds the application, which turns each request into a response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const app = new OpenAPIHono<DoorEnv>({ defaultHook: refuseParams })
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   app.use('*', trace(parts.log))
-  // Answers in time even if the database hangs.
+  // Ensures an answer in time, even if the database hangs.
   app.use('*', async (c, next) => {
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway()
@@ -41,7 +41,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   })
   app.notFound((c) => refuse(replying, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(replying, error, c))
-  // Never the dashboard: its pages hold secrets beside reflected input, and their compressed length would reveal them (BREACH).
+  // Pages of the dashboard are never compressed. They contain secrets beside reflected input, and the compressed length
+  // of a page would reveal the secrets (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
@@ -61,7 +62,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return app
 }
 
-// After the deadline of a search, this much time is left to settle it.
+// Time that is left after the deadline of a search to settle the search.
 const settlementMs = 3000
 
 const security = [{ bearer: [] }, { parameter: [] }]
@@ -95,7 +96,8 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       ...found,
       credits_used: used,
       credits_remaining: remaining,
-      // Absent from the JSON if the query was searched as sent. The specification has only the other ten fields.
+      // The field is absent from the JSON if the query was searched as sent. The specification has only the other ten
+      // fields.
       interpretation,
     }
     return c.json(body, 200, {

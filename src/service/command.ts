@@ -27,14 +27,15 @@ export async function runService({
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
-  // Errors link to a help page, and no default address works for every client.
+  // Error responses link to a help page. If the service listens on all interfaces, no default address of this page
+  // works for every client.
   if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
   }
   const log = await openLog('service')
-  // Requests are logged with the level info, problems with higher ones.
+  // Requests are logged with the level `info`, and problems with higher levels.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),
@@ -55,7 +56,8 @@ export async function runService({
 }
 
 /**
- * Returns the database address from the settings; without one, starts the embedded database and returns its address.
+ * Returns the address of the database from the settings. Without this setting, starts the embedded database and returns
+ * its address.
  */
 export async function findDatabase({
   databaseUrl,

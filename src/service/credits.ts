@@ -7,7 +7,7 @@ import { cost, creditsLeft, type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
-/** Credits reserved for one request, until they are settled or refunded. */
+/** Credits that are reserved for one request until they are settled or refunded. */
 interface Charge {
   readonly kind: 'charge'
   readonly id: number
@@ -16,7 +16,10 @@ interface Charge {
 
 /** The reason why no credits could be reserved. */
 export interface Unpaid {
-  /** `busy`: other requests have reserved the credits and may release them. */
+  /**
+   * `busy` means that other requests have reserved the credits and may release them. `spent` means that too few credits
+   * are left.
+   */
   readonly kind: 'spent' | 'busy'
   readonly remaining: number
 }
@@ -27,11 +30,11 @@ export interface PaidSearch {
   readonly search: Search
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` by which the request is answered or given up. */
+  /** Time of `performance.now()` by which the request must be answered or given up. */
   readonly deadline: number
 }
 
-/** Reserves credits in one statement, so that two requests cannot spend the same credit. */
+/** Reserves the credits of a search in one statement, so that two requests cannot spend the same credit. */
 async function reserveCredits(
   pool: pg.Pool,
   { key, search }: PaidSearch,
@@ -81,8 +84,8 @@ interface ChargeEnding {
 }
 
 /**
- * Records the cost of a request, releases the unused part of its reservation and returns the balance. Returns null if
- * the request had already been refunded as dead; in that case, nothing is charged.
+ * Records the cost of a request, releases the unused part of its reservation, and returns the balance. Returns null and
+ * charges nothing if the request was already refunded as dead.
  */
 export async function settleCredits(
   pool: pg.Pool,
@@ -108,7 +111,7 @@ export async function settleCredits(
   return rows[0]?.remaining ?? null
 }
 
-// Charge and answer are committed together: only a charged answer can be replayed.
+// The charge and the answer are committed together, so that only a charged answer can be replayed.
 const settleText = `
   with open as (
     select period, reserved
@@ -144,15 +147,18 @@ const settleText = `
   select remaining
   from paid`
 
-// Credits may be released by another process, so poll.
+// Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
 const lookAgainMs = 25
 const usualPatienceMs = 10_000
 
-/** Reserves credits. If other requests may still release some, waits before it reports a lack of credits. */
+/**
+ * Reserves credits for requests. If other requests may still release credits, waits for them before reporting a lack of
+ * credits.
+ */
 export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
-  /** Admits the waiting requests of an account one after another. */
+  /** For each account, the queue that admits the waiting requests one after another. */
   readonly #lines = new Map<number, LimitFunction>()
 
   constructor(pool: pg.Pool, patienceMs = usualPatienceMs) {
@@ -160,10 +166,10 @@ export class KeyCredits {
     this.#patienceMs = patienceMs
   }
 
-  /** Returns `busy` only after the patience or the deadline has passed. */
+  /** Reserves the credits of a search. Returns `busy` only after the patience or the deadline has passed. */
   async reserve(order: PaidSearch): Promise<Charge | Unpaid> {
     const { accountId } = order.key
-    // Counted from the arrival, so that waiting behind other requests in the queue does not extend it.
+    // The patience starts now, so that waiting behind other requests in the queue does not extend it.
     const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
     if (!this.#lines.has(accountId)) {
       const first = await reserveCredits(this.#pool, order)
@@ -172,7 +178,7 @@ export class KeyCredits {
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
     try {
-      // In order of arrival, so that cheap searches cannot starve an expensive one.
+      // Requests are admitted in the order of arrival, so that cheap searches cannot starve an expensive search.
       return await line(async () => {
         for (;;) {
           if (order.gone.aborted) throw clientLeft()
@@ -188,8 +194,8 @@ export class KeyCredits {
 }
 
 /**
- * Counts a request of an account that has a limit of requests per second, over all its keys and all processes. Returns
- * the headers that name the limit; throws when the request exceeds it.
+ * Counts a request of an account that has a limit of requests per second. The limit applies to all keys of the account
+ * and all processes together. Returns headers that name the limit. Throws a refusal if the request exceeds the limit.
  */
 export async function countRequest(
   pool: pg.Pool,

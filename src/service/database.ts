@@ -8,16 +8,16 @@ import { toldPid } from '../base/database/database.ts'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 
-/** The tables of the service, in their own schema, which shares nothing with clients. */
+/** Connections to the tables of the service. The tables have their own schema, which shares nothing with clients. */
 export interface Tables {
-  /** For keys, credits and health: short statements that never wait for a search. */
+  /** Connections for keys, credits and health. Their short statements never wait for a search. */
   readonly pool: pg.Pool
-  /** For searches: the server cancels their statements at a time limit. */
+  /** Connections for searches. The server cancels a statement on these connections at a time limit. */
   readonly searches: pg.Pool
   close(): Promise<void>
 }
 
-// Shorter than the deadline of a request, so that no statement outlives the response.
+// Time limit of a statement. It is shorter than the deadline of a request, so that no statement outlives the response.
 const longestSearchMs = 8000
 const searchesAtOnce = 4
 
@@ -28,7 +28,7 @@ const insufficientPrivilege = '42501'
 
 const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
-/** Applies the migrations and opens the pools. A lock protects the migrations if several services start at once. */
+/** Applies the migrations, and opens the pools. A lock protects the migrations if several services start at once. */
 export async function openTables(connectionString: string, size = 8): Promise<Tables> {
   const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {
@@ -39,7 +39,7 @@ export async function openTables(connectionString: string, size = 8): Promise<Ta
       keepAlive: true,
       options: `-c search_path=service,${trigramSchema} ${options}`,
     })
-    // The pool replaces a broken idle connection; without a listener the error would end the process.
+    // The pool replaces an idle connection that breaks. Without this listener, the error would end the process.
     pool.on('error', () => undefined)
     return pool
   }
@@ -68,7 +68,7 @@ async function prepare(connectionString: string): Promise<string> {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
     const schema = await findTrigrams(client)
-    // Not a migration, because the schema of the extension differs.
+    // This index is not part of a migration, because the schema of the extension differs between databases.
     await client.query(
       `create index if not exists documents_title on documents using gin (lower(title) ${pg.escapeIdentifier(schema)}.gin_trgm_ops)`,
     )
@@ -79,8 +79,8 @@ async function prepare(connectionString: string): Promise<string> {
 }
 
 /**
- * Refuses a pooler, because poolers drop or reject startup parameters. Behind a pooler, the backend process ID differs
- * from the one in the handshake.
+ * Refuses a connection through a pooler, because poolers drop or reject startup parameters. Behind a pooler, the
+ * process ID of the backend differs from the process ID in the handshake.
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -103,14 +103,14 @@ async function migrate(client: pg.Client): Promise<void> {
     if (rows.some((row) => row.name === name)) continue
     const text = readFileSync(join(folder, name), 'utf8')
     const note = `insert into applied (name, sha256) values (${pg.escapeLiteral(name)}, '${hash('sha256', text, 'hex')}')`
-    // Several statements in one query are one transaction.
+    // PostgreSQL runs several statements in one query as one transaction.
     await client.query(`${text};\n${note}`)
   }
 }
 
 /**
- * Creates the schema if it does not exist. Checks that first, because PostgreSQL refuses a role without CREATE on the
- * database even if the schema exists.
+ * Creates the schema if it does not exist. The existence is checked first, because a role without CREATE on the
+ * database would get an error even if the schema exists.
  */
 async function ensureSchema(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
@@ -128,7 +128,7 @@ async function ensureSchema(client: pg.Client): Promise<void> {
   }
 }
 
-/** Installs pg_trgm unless the database has it; returns its schema. */
+/** Installs the extension pg_trgm unless the database has it; returns the schema of the extension. */
 async function findTrigrams(client: pg.Client): Promise<string> {
   await client
     .query('create extension if not exists pg_trgm with schema service')

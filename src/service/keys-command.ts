@@ -47,7 +47,7 @@ const actions = {
     return issued(await keys.rotate({ id, graceMs }), `; the old one is valid for ${grace} more`)
   },
   revoke: async (keys, _, word = missing('the number of a key')) => {
-    // Read from stdin for `-`, because every user of the machine can see a command line.
+    // For `-`, the key is read from stdin, because every user of the machine can see a command line.
     const given = word === '-' ? (await text(process.stdin)).trim() : word
     if (!(await keys.revoke(given))) {
       throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')

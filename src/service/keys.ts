@@ -17,9 +17,9 @@ export interface NewKey {
   readonly credits?: number | undefined
   /** A plan that renews each month, in place of prepaid credits. */
   readonly plan?: string | undefined
-  /** An existing account, for a key that replaces another without a gap. */
+  /** An existing account. The new key can replace another key of this account without an interruption. */
   readonly account?: number | undefined
-  /** A note of the purpose of the key. */
+  /** A note about the purpose of the key. */
   readonly name?: string | undefined
   /** The limit of requests per second. */
   readonly rate?: number | undefined
@@ -47,7 +47,7 @@ export interface ListedKey {
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
-  /** Time from which the key is refused; later than now for a replaced key in its grace time. */
+  /** Time from which on the key is refused. For a replaced key in its grace time, this time is in the future. */
   readonly revoked_at: Date | null
 }
 
@@ -73,17 +73,17 @@ export interface FoundKey {
   readonly plan: string
   readonly quota: number
   readonly remaining: number
-  /** The next renewal; null for prepaid credits. */
+  /** Time of the next renewal; null for prepaid credits. */
   readonly renewsAt: Date | null
 }
 
 interface KeyRow extends FoundKey {
   readonly hash: Buffer
-  /** True if the last use is to be recorded. */
+  /** True if the recorded time of the last use is too old and must be updated. */
   readonly stale: boolean
 }
 
-// A hundred years.
+// A hundred years, which includes every day of usage.
 const everyDay = 36_500
 
 /** The keys and accounts in the tables. */
@@ -109,7 +109,7 @@ export class Keys {
     return { id, key, kind, credits, account }
   }
 
-  /** Issues a key that replaces another; the old one stays valid for the grace time. */
+  /** Issues a key that replaces another key. The old key stays valid for the grace time. */
   async rotate({ id, graceMs }: { id: number; graceMs: number }): Promise<IssuedKey> {
     const problem = 'expected a key that is neither revoked nor replaced, got another'
     const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(
@@ -133,7 +133,10 @@ export class Keys {
     return { ...issued, key, kind, credits: await this.#balance(issued.account) }
   }
 
-  /** Revokes a key, given by its number or in full, at once and permanently. Returns false when there is no such key. */
+  /**
+   * Revokes a key at once and permanently. The key is given by its number or in full. Returns false if there is no such
+   * key.
+   */
   async revoke(given: string): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       'update keys set revoked_at = least(revoked_at, now()) where id = $1 or hash = $2',
@@ -142,7 +145,7 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Changes the name of a key and the limit of its account. Returns false when there is no such key. */
+  /** Changes the name of a key and the rate limit of its account. Returns false if there is no such key. */
   async change({ id, name, rate }: { id: number; name: string; rate: number | null }) {
     const { rowCount } = await this.#pool.query(
       `with changed as (update keys set name = $2 where id = $1 returning account_id)
@@ -152,7 +155,7 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Adds prepaid credits to an account, and returns its balance. */
+  /** Adds prepaid credits to an account, and returns the new balance. */
   async topUp({ account, credits }: { readonly account: number; readonly credits: number }) {
     const { remaining } = await this.#one<Balance>(
       `update accounts set quota = quota + $2
@@ -164,7 +167,10 @@ export class Keys {
     return remaining
   }
 
-  /** Gives an account a plan, and returns its balance. Credits used this month under another plan count. */
+  /**
+   * Gives an account a plan, and returns the new balance. Credits that were used this month under another plan count as
+   * used.
+   */
   async changePlan({ account, plan }: { readonly account: number; readonly plan: string }) {
     const { remaining } = await this.#one<Balance>(
       `update accounts
@@ -205,7 +211,8 @@ export class Keys {
   }
 
   /**
-   * Reads the usage of the last days, today included, of one account or of all. Reads only the requests of those days.
+   * Reads the usage of the last days, including today, of one account or of all accounts. Reads only the requests of
+   * these days.
    */
   async usage({
     days = everyDay,
@@ -217,7 +224,7 @@ export class Keys {
 
   /** The usage of the account of a key, as `GET /v1/usage` returns it. */
   async account(key: FoundKey, days: number): Promise<UsageResponse> {
-    // Drops the fields of a day that are not in the schema.
+    // Parsing drops the fields of a day that are not in the schema.
     return usageResponse.parse({
       success: true,
       plan: key.plan,
@@ -231,8 +238,8 @@ export class Keys {
   }
 
   /**
-   * Finds a key; null if it is unknown or revoked. A mistyped key causes no query. Looks in the database, never in
-   * memory, so that a revoked key is refused at once. Concurrent requests share a query.
+   * Finds a key; null if the key is unknown or revoked. A mistyped key causes no database query. Every other key is
+   * looked up in the database, so that a revoked key is refused at once. Concurrent requests share a query.
    */
   async find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return null
@@ -253,8 +260,8 @@ export class Keys {
       values: [hashes],
     })
     const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-    // Recorded to the minute, because a write at every request would cost more than the request. No request waits for
-    // this write. If it is lost, the next use of the key repeats it.
+    // The last use is recorded only once a minute, because a write at every request would cost more than the request.
+    // No request waits for this write. If the write is lost, the next use of the key repeats it.
     const text = `update keys set last_used_at = now() where id = any($1) and ${isStale}`
     if (stale.length > 0) this.#pool.query(text, [stale]).catch(() => undefined)
     return rows
@@ -279,7 +286,10 @@ export class Keys {
     return (await this.#one<Balance>(text, [account], noAccount(account))).remaining
   }
 
-  /** The row of a statement; without one, the arguments are to blame. */
+  /**
+   * Returns the row of a statement. If there is no row, throws an error that names the given problem with the
+   * arguments.
+   */
   async #one<Row extends pg.QueryResultRow>(
     text: string,
     values: unknown[],
@@ -299,11 +309,13 @@ function noAccount(account: number): string {
   return `expected an account, got ${account}; ${npmRun('keys --')} list shows them`
 }
 
-/** SQL condition for accounts whose month has ended; their next request renews them. */
+/**
+ * SQL condition that selects accounts whose month has ended. The next request of such an account renews its credits.
+ */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
-/** SQL expression for the credits left in an account, reserved ones included. */
+/** SQL expression for the credits left in an account. Reserved credits count as left. */
 export const creditsLeft = `(accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end)`
 
 const isStale = "coalesce(last_used_at < now() - interval '1 minute', true)"
@@ -346,7 +358,7 @@ const usageText = `
   group by day, keys.id
   order by day, keys.id`
 
-/** True for a key that is refused; false for a replaced one during its grace time. */
+/** True for a key that is refused; false for a replaced key during its grace time. */
 export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): boolean {
   return at !== null && at.getTime() <= Date.now()
 }
@@ -363,21 +375,24 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const checkLength = 6
 const shape = /^sk_(live|test)_[0-9A-Za-z]{38}$/
 
-/** Makes a key: its kind, 190 random bits, and a checksum that tells a typing error from a revoked key. */
+/**
+ * Makes a key from its kind, 190 random bits and a checksum. The checksum distinguishes a mistyped key from a revoked
+ * key.
+ */
 export function makeKey(kind: KeyKind): string {
   const secret = Array.from({ length: 32 }, () => digits.charAt(randomInt(digits.length)))
   const body = `sk_${kind}_${secret.join('')}`
   return body + checksum(body)
 }
 
-/** The kind of a key that this service issued; null for any other text. */
+/** Returns the kind of a key in the format of this service; null for any other text. */
 export function keyKind(key: string): KeyKind | null {
   const kind = shape.exec(key)?.[1]
   if (kind !== 'live' && kind !== 'test') return null
   return key.endsWith(checksum(key.slice(0, -checkLength))) ? kind : null
 }
 
-/** The stored hash of a key. */
+/** Computes the hash that is stored in place of a key. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
@@ -392,10 +407,10 @@ function checksum(body: string): string {
   return text
 }
 
-// Far more than anyone uses, and far below 2^53, so that the reported balance stays exact.
+// Quota of the unlimited plan. It is far above any usage, and far below 2^53, so that the reported balance stays exact.
 const endless = 1_000_000_000_000
 
-/** Credits of each month by plan. Spec gap 8: the quotas are ours. */
+/** Credits per month, by plan. Spec gap 8: the specification does not define these quotas. */
 const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: endless }
 
 /** The plans whose credits renew each month. */
@@ -408,8 +423,8 @@ function quotaOf(plan: string): number {
 }
 
 /**
- * Spec gap 8: one credit per ten results, rounded up, from 1 to 10. An empty answer costs one, because a search was
- * made.
+ * Spec gap 8: a search costs one credit per ten results, rounded up, from 1 to 10 credits. An empty answer costs one
+ * credit, because a search was made.
  */
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
@@ -425,7 +440,7 @@ export interface DoorEnv {
   }
 }
 
-/** Checks the key of a request before anything else. */
+/** Creates the middleware that checks the key of a request before anything else. */
 export function askForKey(keys: Keys) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))
@@ -433,14 +448,15 @@ export function askForKey(keys: Keys) {
       throw new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
     }
     const key = await keys.find(text)
-    // One message for unknown, mistyped and revoked keys, so that an attacker learns nothing from it.
+    // The message is the same for unknown, mistyped and revoked keys, so that an attacker learns nothing from it.
     if (key === null) throw new Refusal(403, 'API key is invalid or has been revoked')
     c.set('key', key)
     await next()
   })
 }
 
-// Spec gap 5.2: a Bearer header wins over the parameter, valid or not; any other scheme counts as no header.
+// Spec gap 5.2: a Bearer header takes precedence over the parameter, even if the header is invalid. A header with any
+// other scheme is ignored.
 function sentKey(header: string | undefined, params: string[] | undefined): string | null {
   const bearer = header === undefined ? null : /^bearer(?:\s+(.*))?$/i.exec(header.trim())
   if (bearer !== null) return bearer[1]?.trim() || null

@@ -30,7 +30,7 @@ const limits = {
   headersTimeout: 20_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 5000,
-  // Checked below instead, so that this error has the same format as the others.
+  // The Host header is checked below instead, so that this error has the same format as the other errors.
   requireHostHeader: false,
 }
 
@@ -46,8 +46,9 @@ let accepting: Promise<void> | null = null
 const mostWaitMs = 250
 
 /**
- * Waits until no further connection is waiting to be accepted. Node accepts one in each turn of its event loop, so
- * while searches fill the turns, a new client would wait behind hundreds of connections.
+ * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection in each turn of
+ * its event loop. Therefore, while searches fill the turns, a new client would wait behind hundreds of other
+ * connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -58,13 +59,14 @@ async function acceptAll(): Promise<void> {
   let before: number
   do {
     before = accepted
-    // The first call may end in the turn that began before it; connections are accepted between the two calls.
+    // The first call may end in a turn of the event loop that has already begun. Connections are accepted between the
+    // two calls.
     await setImmediate()
     await setImmediate()
   } while (accepted > before && performance.now() < end)
 }
 
-// Input that Node rejects before it becomes a request, by the code of its error.
+// Refusals for input that Node rejects before it becomes a request, by error code.
 const rejections: Readonly<Record<string, Refusal | undefined>> = {
   HPE_HEADER_OVERFLOW: new Refusal(431, 'The request is too large'),
   ERR_HTTP_REQUEST_TIMEOUT: new Refusal(408, 'The request took too long'),
@@ -79,7 +81,7 @@ export async function listen(
 ) {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
-    // Valid HTTP with an invalid address, such as a Host with a slash in it, or `OPTIONS *`.
+    // Handles valid HTTP with an invalid address, such as a Host header that contains a slash, or `OPTIONS *`.
     errorHandler: (error) => {
       const refusal = error instanceof RequestError ? wrongAddress : ourFault()
       const { body, headers } = writeRefusal(refusal, where)
@@ -87,22 +89,24 @@ export async function listen(
     },
   })
   const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
-  /** Handles a request after its body has arrived. Only the dashboard reads bodies, for its forms. */
+  /**
+   * Handles a request after its body has arrived. Only the dashboard reads a body, because forms are sent in the body.
+   */
   const answerWhole = async (request: IncomingMessage, response: ServerResponse) => {
     const problem = request.method === 'POST' ? null : await readAway(request)
     // Pipelined input may have closed the connection in the meantime.
     if (problem === 'broken' || request.socket.writableEnded) return
     if (problem !== null) return refuse(problem, response.socket)
-    // Node does not read on after an Upgrade header: without a close the connection would hang.
+    // Node does not read further requests after an Upgrade header. If the connection were not closed, it would hang.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     await untilAccepted()
     await listener(request, response)
   }
   const server = createServer(limits, (request, response) => {
     arrivals.set(request, performance.now())
-    // Ignore pipelined requests behind a refused one.
+    // Pipelined requests after a refused request are ignored.
     if (request.socket.writableEnded) return
-    // Node uses the first of several Host headers, and a proxy in front of it may have used another.
+    // Of several Host headers, Node uses the first, and a proxy in front of Node may have used a different header.
     if (request.headersDistinct.host?.length === 1) void answerWhole(request, response)
     else refuse(new Refusal(400, 'The request must name one host'), response.socket)
   })
@@ -121,13 +125,13 @@ export async function listen(
   return { server, port: Number(new URL(url).port), url }
 }
 
-/** Listens on the loopback interface only, and returns the address. */
+/** Listens on the loopback interface only; returns the URL. */
 export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// Most connections that may wait to be accepted. A client beyond this limit retries only after seconds, even if the
-// service is idle. The system may allow fewer.
+// Maximum number of connections that may wait to be accepted. A client beyond this limit retries only after seconds,
+// even if the service is idle. The operating system may allow fewer connections.
 const mostUnaccepted = 4096
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -139,12 +143,12 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
     server.listen({ port: where.port, host: where.host, backlog: mostUnaccepted }, resolve)
   })
   const { port } = server.address() as AddressInfo
-  // Show an address that can be typed for a service that listens on all interfaces.
+  // For a service that listens on all interfaces, the URL contains an address that a user can type.
   const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The response to input that did not become a request of the application, and its line in the log. */
+/** Logs input that did not become a request of the application, and returns the response to it. */
 function writeRefusal(refusal: Refusal, { docsUrl, log }: Where) {
   const id = newRequestId()
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
@@ -167,8 +171,8 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, where: Where): vo
 }
 
 /**
- * Checks method and length before any route. Requests with other methods must cost nothing, but HEAD would run a
- * search. Only the forms of the dashboard are sent with POST.
+ * Checks the method and the length of a request before any route. Only GET may run a search, and HEAD would run one too
+ * if it were not refused here. Only the forms of the dashboard are sent with POST.
  */
 export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): void {
   if (method !== 'GET' && !(method === 'POST' && forms.test(new URL(url).pathname))) {
@@ -179,7 +183,7 @@ export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): 
 
 const forms = /^\/(usage$|dashboard\/)/
 
-/** Closes the server. Waits up to the grace period for requests in flight, then closes their connections. */
+/** Closes the server. Waits up to the grace period for requests in flight, and then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise((resolve) => void server.close(resolve))
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
@@ -190,14 +194,14 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
 const largestBody = 65_536
 
 /**
- * Reads and discards the body of a request that needs none; null when it is complete. A request whose body is cut off
- * must not be searched and charged.
+ * Reads and discards the body of a request that needs no body; null if the body is complete. A request whose body is
+ * cut off must not be searched and charged.
  */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (!chunked && length === 0) return null
-  // Node reads nothing after an Upgrade header, whether it is accepted or not.
+  // After an Upgrade header, Node reads no body, whether the upgrade is accepted or not.
   if (request.headers.upgrade !== undefined) {
     return new Refusal(400, 'A request that asks for another protocol must not have a body')
   }

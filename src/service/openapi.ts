@@ -44,7 +44,7 @@ function json<Schema>(schema: Schema) {
   return { 'application/json': { schema } }
 }
 
-/** Describes the responses with these statuses. */
+/** Describes the refusals with the given statuses. */
 function refusals<Status extends RefusalStatus>(
   these: readonly Status[],
   headers: Headers = everyAnswer,
@@ -68,7 +68,7 @@ const usualRefusals = {
   ...refusals([429, 503], { ...keyedAnswer, ...retryAfter }),
 }
 
-/** Responses of a search. Their texts say where the specification leaves the behaviour open. */
+/** Responses to a search. Their descriptions say where the specification leaves the behaviour open. */
 export const searchAnswers = {
   200: {
     description: 'Search response.',
@@ -85,7 +85,7 @@ export const searchAnswers = {
   ...usualRefusals,
 }
 
-/** Responses of a usage request. */
+/** Responses to a usage request. */
 export const usageAnswers = {
   200: {
     description: `${open} the usage of the key's account.`,
@@ -129,7 +129,9 @@ ${body}
 `
 }
 
-/** The page at the base address. Its links are relative, because a proxy may add a prefix to the address. */
+/**
+ * The page at the base address. The links of this page are relative, because a proxy may add a prefix to the address.
+ */
 export const frontPage = page(
   'Web Search Results Service',
   `<p>One endpoint: <code>GET /v1/search?q=…</code> with a key in the header <code>Authorization: Bearer API_KEY</code>.</p>
@@ -141,7 +143,7 @@ export const frontPage = page(
 </ul>`,
 )
 
-/** The page that errors 401 and 403 link to. */
+/** The help page that errors 401 and 403 link to. */
 export const keyPage = page(
   'Authentication',
   `<p>Every request needs an API key. Send it in the header <code>Authorization: Bearer API_KEY</code>,
@@ -161,7 +163,7 @@ const otherStatuses = Object.keys(reasons)
   .map((status) => Number(status) as RefusalStatus)
   .filter((status) => status !== 401 && status !== 403)
 
-/** The page that every other error links to. */
+/** The help page that all other errors link to. */
 export const errorPage = page(
   'Errors',
   `<p>Every error has the same shape. A request that was refused or that failed is never charged.

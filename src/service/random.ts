@@ -1,9 +1,9 @@
 // Deterministic random numbers, seeded by a text.
 
-/** A stream of numbers in [0, 1). The same seed gives the same stream. */
+/** A stream of random numbers in [0, 1). The same seed gives the same stream. */
 export type Random = () => number
 
-/** Opens the stream of a seed. Good enough for generated answers, not for secrets. */
+/** Opens the stream of a seed. The numbers are good enough for generated answers, but must not be used for secrets. */
 export function seeded(text: string): Random {
   let [a, b, c, d] = spread(text)
   return () => {
@@ -18,13 +18,13 @@ export function seeded(text: string): Random {
   }
 }
 
-/** One number in [0, 1) for a text. */
+/** Computes a number in [0, 1) from a text. */
 export function fraction(text: string): number {
   const [a] = spread(text)
   return (a >>> 0) / 4_294_967_296
 }
 
-/** A random item of a list that is not empty. */
+/** Returns a random item of a list that is not empty. */
 export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0]
 }

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-/** The reason for each status and what to do, for the OpenAPI document and the help pages. */
+/** The reason for each status, and advice to the client, for the OpenAPI document and the help pages. */
 export const reasons = {
   400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
   401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
@@ -36,8 +36,8 @@ const phrases: Readonly<Record<number, string | undefined>> = {
 }
 
 /**
- * The code of a status. Spec gap 7: only the codes of 401 and 403 are documented; the others follow their style, the
- * HTTP phrase in capitals.
+ * Returns the error code of a status. Spec gap 7: only the codes of 401 and 403 are documented. The other codes follow
+ * the same style: the HTTP phrase in capitals.
  */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
@@ -55,7 +55,7 @@ export const errorResponse = z
   })
   .openapi('ErrorResponse')
 
-/** An error response, which is never charged. */
+/** An error that is sent as a response. A refused request is never charged. */
 export class Refusal extends MillError {
   override readonly exit = exits.failures
   readonly status: RefusalStatus
@@ -67,7 +67,7 @@ export class Refusal extends MillError {
     this.headers = headers
   }
 
-  /** The body, with a link to the help page. */
+  /** Returns the body of the response, with a link to the help page. */
   body(docsUrl: string): z.infer<typeof errorResponse> {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     return {
@@ -81,7 +81,7 @@ export class Refusal extends MillError {
   }
 }
 
-/** Ends the work for a client that has disconnected; nobody reads this response. */
+/** Response for a client that has disconnected. The error ends the work, and nobody reads the response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
 }
@@ -91,19 +91,19 @@ export function ourFault(): Refusal {
   return new Refusal(500, 'Something went wrong on our side; nothing was charged')
 }
 
-/** Response if a search was not done by its deadline. */
+/** Response if a search did not end by its deadline. */
 export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
-/** Response if no engine answered. This is different from an empty result, and it is not charged. */
+/** Response if no search engine answered. An empty answer is charged, but this response is not. */
 export function noEngine(retryAfter: string): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter,
   })
 }
 
-/** Refuses parameters that break their rules, and names the first problem. */
+/** Refuses a request whose parameters break a rule. The message names the first problem. */
 export function refuseParams(result: {
   readonly success: boolean
   readonly error?: { readonly issues: readonly { readonly message: string }[] }

@@ -10,11 +10,11 @@ import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { ourFault, Refusal } from './refusal.ts'
 
-/** Headers of every response: its content belongs to one key, so no cache may store it. */
+/** Headers of every response. The content of a response belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
-/** Headers of every response to a valid key, whatever its outcome. */
+/** Headers of every response to a request with a valid key, even if the request is refused. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   const key = c.get('key')
   if (key === undefined) return {}
@@ -23,7 +23,7 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
     'x-credits-used': '0',
     'x-credits-remaining': String(key.remaining),
     ...(key.renewsAt === null ? {} : { 'x-credits-reset': String(Math.max(1, reset)) }),
-    // Announces for how long the same Idempotency-Key returns the same answer.
+    // This header gives the number of seconds for which the same Idempotency-Key returns the same answer.
     ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
   }
@@ -43,16 +43,19 @@ export function refuse(
   })
 }
 
-/** Response if the database does not answer, or not in time. */
+/** Response if the database does not answer in time. */
 export function databaseAway(): Refusal {
   return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
 }
 
 const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
-/** A database that is down, starting, full or unreachable is no bug: the request itself was valid. */
+/**
+ * Returns the response to an unexpected error. A database that is down, starting, full or unreachable is not reported
+ * as a bug, because the request was valid.
+ */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
-  // The driver sets no code on two of these errors.
+  // The database driver sets no code on two of these errors.
   const silent = /^(Connection terminated|timeout exceeded)/
   if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')
@@ -67,33 +70,39 @@ export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-/** The address of the client: the last entry of X-Forwarded-For from a proxy on this machine, or the peer. */
+/**
+ * Returns the address of the client. If the peer is a proxy on this machine, this is the last entry of X-Forwarded-For.
+ * Otherwise, this is the address of the peer.
+ */
 export function clientOf(c: Context<DoorEnv>): string {
   const { socket } = c.env.incoming
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
   return isLocal(socket) && isIP(said) > 0 ? said : peerOf(socket)
 }
 
-/** True for a peer on this machine. */
+/** True if the peer is on this machine. */
 export function isLocal(socket: Socket): boolean {
   return /^(::1$|127\.)/.test(peerOf(socket))
 }
 
-/** The peer address, with IPv4-mapped IPv6 addresses as IPv4. */
+/** Returns the address of the peer. An IPv4-mapped IPv6 address is returned as an IPv4 address. */
 function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Paths that are logged. Parameters and unknown paths are left out, because either may contain a key.
+// Paths that are logged. Parameters and unknown paths are left out of the log, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
-/** Gives every request an ID, and logs one line about it after the response. Queries are private, so never logged. */
+/**
+ * Gives every request an ID, and logs one line about the request after the response. Queries are private, so they are
+ * never logged.
+ */
 export function trace(log: Log) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
-    // Read before the response, because a closed connection has no address.
+    // The address is read before the response, because a closed connection has no address.
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)

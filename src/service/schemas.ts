@@ -11,7 +11,7 @@ const usedDay = z.object({
   credits: z.int(),
 })
 
-/** The usage of an account. Not in the specification. */
+/** The usage of an account. This response is not in the specification. */
 export const usageResponse = z
   .object({
     success: z.literal(true),
@@ -44,15 +44,15 @@ export const usageParams = z.object({
 
 export type UsageResponse = z.infer<typeof usageResponse>
 
-/** Maximum results per query. */
+/** Maximum number of results per query. */
 export const mostResults = 100
 
-/** Maximum characters per query, the same as in large search engines. */
+/** Maximum number of characters in a query. Large search engines have the same limit. */
 const longestQuery = 2048
 
-// Spelled out, because a pattern in an OpenAPI document has no flags.
+// Both cases are spelled out, because a pattern in an OpenAPI document has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
-// Any character except white space, control and format characters.
+// Any character except white space, control characters and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
@@ -63,7 +63,7 @@ const qRule = {
 
 const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 
-/** The parameters of a search. An invalid value gets a 400 whose message names the rule. */
+/** The parameters of a search. The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
   q: z
     .string(qRule)
@@ -118,7 +118,7 @@ export const searchParams = z.object({
   }),
 })
 
-/** Request headers, apart from those that hold the key. */
+/** Request headers of a search, except the headers that hold the key. */
 export const searchHeaders = z.object({
   'idempotency-key': z.string().optional().openapi({
     description:
@@ -193,10 +193,13 @@ export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 
-/** A search as providers see it, with a value for every parameter. */
+/** A search in the form that providers receive, with the default values filled in. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/** Fills in defaults. Spec gap 4.1: `num` is 10; the others have no effect unless they are sent. */
+/**
+ * Fills in the defaults of a search. Spec gap 4.1: the default of `num` is 10. The other parameters have no effect
+ * unless they are sent.
+ */
 export function readSearch({
   q,
   num = 10,
@@ -215,7 +218,7 @@ export function readSearch({
   }
 }
 
-/** The message of a violated rule. */
+/** Returns the message for a value that violates a rule. */
 function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
@@ -224,13 +227,13 @@ interface WholeParam extends Readonly<Record<'least' | 'most' | 'usual', number>
   readonly description: string
 }
 
-/** A parameter with a whole number in any notation. */
+/** Builds a parameter that accepts a whole number in any notation. */
 function wholeParam(name: string, { least, most, usual, description }: WholeParam) {
   const text = rule(name, `a whole number from ${least} to ${most}`)
   return (
     z
       .string(text)
-      // Without flags: a pattern in an OpenAPI document has none.
+      // The pattern works without flags, because a pattern in an OpenAPI document has no flags.
       .regex(/^[+-]?\d+(\.\d+)?([eE]\d+)?$/, text)
       .transform(Number)
       .pipe(z.int(text).min(least, text).max(most, text))

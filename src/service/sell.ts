@@ -24,7 +24,7 @@ export interface SearchSeller {
   readonly pool: pg.Pool
   readonly credits: KeyCredits
   readonly provider: Provider
-  /** Age at which a request counts as dead; no request lasts longer. */
+  /** Age from which on an unfinished request counts as dead. No request lasts longer than this. */
   readonly leaseMs: number
 }
 
@@ -32,7 +32,7 @@ export interface Order extends PaidSearch {
   readonly idempotencyKey: string | null
 }
 
-/** Returns the stored answer of the Idempotency-Key, or a new one. */
+/** Returns the stored answer to the Idempotency-Key, or sells a new answer. */
 export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
   const { idempotencyKey: key } = order
   if (key === null) return await sellOnce(shop, order, null)
@@ -49,7 +49,7 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
   }
 }
 
-/** Reserves credits, searches and settles. An error in between releases every credit. */
+/** Reserves credits, searches, and settles the cost. If the search fails, all reserved credits are released. */
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(order.search.num))
@@ -62,7 +62,7 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
   }
   let answered: Answered
   try {
-    // A search ends when its client disconnects, unless an idempotency key allows a replay.
+    // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
     const over = claim === null ? order.gone : new AbortController().signal
     answered = await beforeDeadline(shop, order, over)
   } catch (error) {
@@ -77,7 +77,7 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
   throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })
 }
 
-// The status that web servers log for a client that disconnected.
+// The status code that web servers log for a client that disconnected.
 const clientGone = 499
 
 async function beforeDeadline(
@@ -85,11 +85,11 @@ async function beforeDeadline(
   { key, search, gone, deadline }: Order,
   over: AbortSignal,
 ): Promise<Answered> {
-  // The wait for the database may have used up all of the time.
+  // Waiting for the database may have taken until the deadline.
   if (performance.now() >= deadline) throw tooLate()
   const stop = new AbortController()
   const ended = new Promise<never>((_, reject) => {
-    // Lets the queue refuse first, because its error is more precise.
+    // The rejection is delayed, so that the queue refuses first: the error of the queue is more precise.
     stop.signal.addEventListener('abort', () => setImmediate(reject, stop.signal.reason))
   })
   const left = () => stop.abort(clientLeft())

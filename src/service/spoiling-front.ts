@@ -1,20 +1,20 @@
-// A proxy in front of a search service that injects faults and keeps a balance of its own, for demos.
+// A proxy for demos in front of a search service. The proxy injects faults, and keeps its own balance.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { bindLoopback } from './listen.ts'
 import { fraction } from './random.ts'
 
-/** Faults of a whole night. `nobody` stands for a night without workers, and has no effect here. */
+/** Faults that last for a whole night. `nobody` is a night without workers, and has no effect in this proxy. */
 const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
 type NightFault = (typeof nightFaults)[number]
 
 /** A proxy with its own balance that corrupts the answers of the service behind it. */
 interface SpoilingFront {
   readonly url: string
-  /** Sets the fault of all answers from now on; null for none. */
+  /** Sets the fault of all later answers; null for no fault. */
   set(fault: NightFault | null): void
-  /** Changes the balance, as a top-up or external spend does. */
+  /** Adds credits to the balance, as a top-up does. A negative number lowers the balance, as external spend does. */
   change(credits: number): void
   close(): Promise<void>
 }

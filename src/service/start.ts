@@ -1,4 +1,4 @@
-// Starts the search service: opens its components, serves, and cleans up after requests that died.
+// Starts the search service: opens its components, answers requests, and cleans up after requests that died.
 
 import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
@@ -18,29 +18,32 @@ import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** 0 selects any free port. */
+  /** Port to listen on; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys: the documents of this machine, the web through SearXNG, or generated pages. */
+  /**
+   * Source of answers for live keys: the documents of this machine (`local`), the web (`searxng`), or generated pages
+   * (`mock`).
+   */
   readonly upstream?: (typeof upstreams)[number]
-  /** Address of SearXNG, with upstream `searxng`. */
+  /** URL of SearXNG, required for the upstream `searxng`. */
   readonly searxngUrl?: URL | null
   /** Seed of answers that change from day to day; if unset, answers do not change. */
   readonly drift?: string | undefined
-  /** If true, most changing answers stay the same for days or weeks. */
+  /** If true, most answers change only after days or weeks. */
   readonly calm?: boolean
-  /** The clock that changing answers follow. */
+  /** The clock that determines the day of changing answers. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
   /** Password of the dashboard; if unset, the dashboard opens on this machine only. */
   readonly password?: Secret | null
-  /** Address of the service for clients, with its path; if unset, the address that it listens on. */
+  /** URL of the service for clients, including its path; if unset, the URL that the service listens on. */
   readonly publicUrl?: string | undefined
-  /** Time until the text of stored queries is deleted. */
+  /** Age at which the text of a stored query is deleted. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
-  /** Time limit of upstream `searxng`: results received by then are the answer. */
+  /** Time limit of the upstream `searxng`. The answer consists of the results that were received by then. */
   readonly upstreamMs?: number
 }
 
@@ -49,10 +52,11 @@ export const upstreams = ['local', 'searxng', 'mock'] as const
 
 const sweepMs = 60_000
 const graceMs = 8000
-// A lease is longer than the deadline of a request, because the request is settled after it.
+// Difference between the lease and the deadline of a request. The lease is longer, because a request is settled after
+// its deadline.
 const leaseMarginMs = 20_000
 
-/** Starts the search service; resolves when it accepts requests. */
+/** Starts the search service; resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', port: wantedPort = 0, log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options
@@ -85,7 +89,7 @@ export async function startService(options: ServiceOptions) {
     closers.add('port', server, (open) => closeServer(open, graceMs))
     base = url
     return {
-      /** Base address, as `SEARCH_API_URL` expects it. */
+      /** Base address of the service, in the form that `SEARCH_API_URL` expects. */
       url,
       port,
       keys,
@@ -113,7 +117,7 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
   return { mock, provider: openSearxng({ url, log, budgetMs: options.upstreamMs }) }
 }
 
-/** Runs every minute: refunds dead requests, and deletes old answers and queries. */
+/** Refunds dead requests, and deletes old answers and the text of old queries. Runs every minute. */
 async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const refunded = await refundOrphans(pool)
@@ -121,12 +125,13 @@ async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
     await forgetAnswers(pool)
     await forgetQueries(pool, keepMs)
   } catch (error) {
-    // The next sweep is in a minute; requests report an unreachable database themselves.
+    // The error is only logged: the next sweep follows in a minute, and requests report an unreachable database
+    // themselves.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }
 
-/** Deletes the text of old queries. Their number and cost remain. */
+/** Deletes the text of old queries. The number of queries and their cost remain. */
 export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void> {
   await pool.query(
     `update usage set q = ''

@@ -1,4 +1,4 @@
-// Replays stored answers to repeated idempotency keys, and defines what providers return.
+// Replays stored answers to repeated idempotency keys, and defines the answers of providers.
 
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import type { Search, SearchResponse } from './schemas.ts'
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** A request with an idempotency key, and its claim to answer that key. */
+/** The right of a request to answer its idempotency key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 /** Reads the Idempotency-Key header; null for a request without one. */
@@ -23,11 +23,14 @@ export function readIdempotencyKey(header: string | undefined): string | null {
   )
 }
 
-/** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
+/**
+ * Returns the stored answer to an idempotency key, or claims the right to answer. Waits while another request holds the
+ * claim.
+ */
 export async function claimAnswer(
   pool: pg.Pool,
   order: PaidSearch,
-  // The lease is the age at which a claim counts as abandoned; no request lasts longer.
+  // The lease is the age from which on a claim counts as abandoned. No request lasts longer than the lease.
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ) {
   const { gone } = order
@@ -78,17 +81,17 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/** The request as text. */
+/** Returns a text that is equal for equal requests. */
 function identityOf(search: Search): string {
   return JSON.stringify({
     ...search,
-    // A parameter that is sent with its default value equals one that is not sent.
+    // Sending a parameter with its default value is the same as not sending the parameter.
     hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
     device: search.device === 'desktop' ? null : search.device,
   })
 }
 
-/** Releases a claim without an answer or a charge; the next request with this key starts from the beginning. */
+/** Releases a claim without storing an answer. The next request with this idempotency key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
     name: 'give-up-claim',
@@ -97,7 +100,7 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
   })
 }
 
-/** Deletes answers that are older than a day. */
+/** Deletes the stored answers that are older than a day. */
 export async function forgetAnswers(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
@@ -110,10 +113,10 @@ export type FoundAnswer = Omit<
   'success' | 'query' | 'credits_used' | 'credits_remaining'
 >
 
-/** An answer and what its headers report. */
+/** An answer, with the facts that are reported in response headers. */
 export interface Answered {
   readonly answer: FoundAnswer
-  /** Parameters that were sent and had no effect. */
+  /** Parameters that were sent but had no effect. */
   readonly ignored: readonly string[]
   /** True when some of the engines behind the answer failed. */
   readonly partial: boolean
@@ -121,11 +124,11 @@ export interface Answered {
 
 /** The account that sends a search, and the time limits of the search. */
 export interface Asker {
-  /** The account; accounts take turns at the upstream. */
+  /** The account that sends the search. Accounts take turns at the upstream. */
   readonly account: number
   /** Aborts the search. */
   readonly signal: AbortSignal
-  /** Aborts the search only while it is queued: the client has disconnected. */
+  /** Aborted when the client disconnects. This ends the search only while it is queued. */
   readonly gone: AbortSignal
   /** Time of `performance.now()` by which the answer is due. */
   readonly deadline: number

@@ -25,7 +25,7 @@ interface BudgetFlags {
   readonly none?: true
 }
 
-/** Sets the budget of a list, or shows all budgets and what is left of them. */
+/** Sets the budget of a list, or shows all budgets and the credits that are left of each budget. */
 export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
   const change = changeOf(options)
   const config = readConfig(env)
@@ -57,7 +57,9 @@ function changeOf({ list, credits, none }: BudgetFlags) {
   return { list, budget: credits === undefined ? null : countFlag('credits', credits) }
 }
 
-/** Reads all budgets. The budget of a run has no start date, because it applies for as long as the run lasts. */
+/**
+ * Reads all budgets. The budget of a run has no start date, because the budget applies for as long as the run lasts.
+ */
 async function readBudgets({ db, config, supplier }: Mill) {
   const now = await databaseNow(db)
   const today = localDate(config.zone, now)

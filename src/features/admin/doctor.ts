@@ -1,4 +1,5 @@
-// The doctor command: checks this machine, the settings and all servers without spending credits, and says what to do.
+// The doctor command: checks this machine, the settings and all servers without spending credits, and says how to fix
+// problems.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { statfsSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
 interface Finding {
   readonly check: string
   readonly ok: boolean
-  /** Result of the check, and what to do if it failed. */
+  /** Result of the check. If the check failed, the text also says how to fix the problem. */
   readonly said: string
 }
 
@@ -26,7 +27,7 @@ const leastFreeBytes = 1_000_000_000
 const mostClockMs = 5_000
 const answerWithinMs = 10_000
 
-/** Prints one line per check; exit code 1 if any failed. */
+/** Prints one line per check; the exit code is 1 if any check failed. */
 export async function runDoctor({ options, env, closers }: Call): Promise<Exit> {
   const config = readConfig(env)
   const findings: Finding[] = []
@@ -86,7 +87,7 @@ function checkDisk(home: string): string {
   )
 }
 
-/** Checks the server; URL, schema and login were already checked when the database was opened. */
+/** Checks the database server. URL, schema and login were already checked when the database was opened. */
 async function checkDatabase({ db, config }: Mill): Promise<string> {
   const sent = Date.now()
   const { rows } = await sql<{ version: number; encoding: string; now: Date; makes: boolean }>`
@@ -126,7 +127,7 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
   }
 }
 
-/** Sends a request without a key, which is free. */
+/** Sends a request without a key. Such a request costs nothing. */
 async function checkApi({ api }: Config): Promise<string> {
   if (api === null) return 'none is set: the bundled service answers (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)

@@ -1,4 +1,4 @@
-// The health command: queries the health of a running worker or scheduler, for container probes.
+// The health command: asks a running worker or scheduler for its health, for container probes.
 
 import { parseUrl } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -13,12 +13,12 @@ interface HealthFlags {
   readonly url?: string
 }
 
-/** Longest wait for a reply: container probes run every few seconds. */
+/** Longest wait for a reply. The wait is short, because container probes run every few seconds. */
 const patienceMs = 4_000
-/** Maximum number of characters shown from the reply of an unhealthy process. */
+/** Maximum number of characters that are shown from the reply of an unhealthy process. */
 const mostSaid = 500
 
-/** Checks a process on this host or the database, and reports the result as the exit code. */
+/** Checks the health of a process, or the database. Reports the result as the exit code. */
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   const { options } = call
   const config = readConfig(call.env)
@@ -29,7 +29,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Address of the process to check; null if the database is to be checked instead. */
+/** Returns the URL of the process to check; null if the database is to be checked instead. */
 function addressOf(
   { url, ready, tables }: HealthFlags,
   { metricsHost, metricsPort }: Config,
@@ -76,8 +76,8 @@ async function askProcess(address: URL): Promise<string> {
 }
 
 /**
- * Opens the database as every command does. Opening it checks that it is reachable and has the schema of this release.
- * Starts no service.
+ * Opens the database as every command does, which checks that the database is reachable and has the schema of this
+ * release. Starts no service.
  */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([

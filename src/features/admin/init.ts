@@ -7,7 +7,7 @@ import { type Call, print, printJson } from '../../base/cli/command.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { root, workplace } from '../../base/root.ts'
 
-/** Creates missing files, and prints their names and the next commands to run. */
+/** Creates missing files. Prints the names of the created files, and the next commands to run. */
 export async function runInit({ options }: Call): Promise<Exit> {
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
@@ -18,7 +18,10 @@ export async function runInit({ options }: Call): Promise<Exit> {
   return exits.done
 }
 
-/** Creates missing files: settings, a file for Git, a first list and schedules; returns their names. */
+/**
+ * Creates the files that are missing among settings, a file for Git, a first list and schedules. Returns the names of
+ * the created files.
+ */
 export function prepareFolder(folder: string): readonly string[] {
   const files = {
     '.env': readFileSync(join(root, '.env.example'), 'utf8'),

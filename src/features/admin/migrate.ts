@@ -1,4 +1,4 @@
-// The migrate command: migrates the tables, views and queue.
+// The migrate command: updates the tables, the views and the queue to this release.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
@@ -14,14 +14,14 @@ interface MigrateFlags {
   readonly analyst?: string
 }
 
-/** Migrates all tables and views, and creates an analyst's login on request. */
+/** Migrates all tables and views. On request, also creates a login for an analyst. */
 export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })
   closers.add('the database', pool, (open) => letGo(() => open.end()))
   const applied = await migrateAll(pool, url)
-  // The role is created here rather than on first use, because read-only commands may not create roles.
+  // The read-only role is created here rather than on first use, because read-only commands may not create roles.
   await ensureReader(pool)
   const analyst = options.analyst === undefined ? null : await ensureAnalyst(pool, options.analyst)
   if (options.json === true) {
@@ -33,7 +33,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
   return exits.done
 }
 
-/** The password is shown only once, because it is not stored. */
+/** Describes the login of an analyst. The password is shown only once, because it is not stored. */
 function analystLine(
   { name, password }: { name: string; password: string | null },
   url: string,

@@ -1,4 +1,4 @@
-// The rebuild command: recreates jobs and the sums of finished days from the database.
+// The rebuild command: recreates the jobs of the queue, and the sums of finished days, from the tables.
 
 import { once } from 'node:events'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
@@ -17,7 +17,7 @@ interface RebuildFlags {
   readonly since?: string
 }
 
-/** Recreates the queue's jobs or computes the sums of finished days, and prints how many. */
+/** Recreates the jobs of the queue, or computes the sums of finished days. Prints the number of jobs or days. */
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
@@ -35,7 +35,10 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Each day is stored atomically, so an interrupted command continues when it is run again. */
+/**
+ * Computes the sums of finished days. Each day is stored atomically, so an interrupted command continues when it is run
+ * again.
+ */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const days = await addUpDays(db, options.since, signal)
   if (days > 0) await analyzeFinished(db)
@@ -50,8 +53,8 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
 }
 
 /**
- * Number of attempts without a stored day before the command gives up. Several are needed, because other transactions
- * may block a day for more than a second.
+ * Number of consecutive attempts that store no day before the command gives up. Several attempts are needed, because
+ * other transactions may block a day for more than a second.
  */
 const patience = 30
 

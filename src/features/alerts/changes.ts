@@ -1,4 +1,5 @@
-// Decides which changes raise or end an alert, describes each in a sentence, and reads the answers for that.
+// Decides which changes raise or end an alert, describes each change in a sentence, and reads the answers that show the
+// changes.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
@@ -11,17 +12,20 @@ import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements
 
 type Direction = 'up' | 'down'
 
-/** The change that a rule looks for, without its subject. */
+/** The change that a rule looks for, without the subject of the rule. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /**
- * Values that a rule compares, from one answer or from the share of one day. A value that the rule does not use is
- * null.
+ * Values that a rule compares. They come from one answer, or from the share of one day. A value that the rule does not
+ * use is null.
  */
 export interface Measurement {
   /** Best position of the domain; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Highest position in the answer, or 0 if the answer is empty; for a day, the mean over its answers. */
+  /**
+   * Highest position in the answer, or 0 if the answer is empty. For a day, the mean of the highest positions in its
+   * answers.
+   */
   readonly depth: number
   readonly rival: number | null
   /** True if the SERP feature is present, or if a wrong page ranks; null if the answer does not tell. */
@@ -30,7 +34,7 @@ export interface Measurement {
   readonly queries: number
 }
 
-/** An active alert: the answer before the change, and the one that confirmed it. */
+/** An open alert, given by two answers: the answer before the change, and the answer that confirmed the change. */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -46,14 +50,18 @@ type AlertStep =
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
-  /** The answer that shows the change; only an answer of at least this depth can refute it. */
+  /**
+   * The answer that shows the change. Only an answer that is deep enough to show the same position can refute the
+   * change.
+   */
   readonly mark: Measurement
 }
 
 /**
- * Decides the state of a subject's alert after its newest answer, the last of the series. An alert is raised when as
- * many consecutive answers as the rule requires show a change compared with the answer before them. It recovers with
- * the first answer that no longer shows the change. Answers that do not cover the subject are skipped.
+ * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
+ * when enough consecutive answers show a change from the answer before them. The rule sets the number of these answers.
+ * The alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
+ * skipped.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -80,7 +88,8 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
 }
 
 /**
- * Finds the answer before a change that is confirmed by exactly the required number of answers, including the newest.
+ * Finds the answer before a change, if exactly the required number of answers confirm the change and the newest answer
+ * is one of them.
  */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
@@ -90,13 +99,13 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // If more answers show the change, it was reported before or is older than the rule.
+    // If more answers show the change, then the change was reported before, or it is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
 }
 
-/** True if an answer shows the rule's change compared with an earlier one; null if this is unknown. */
+/** True if an answer shows the rule's change compared with an earlier answer; null if the two answers cannot tell. */
 function shows(
   { what, threshold, direction }: WatchedFor,
   measurements: Measurements,
@@ -139,7 +148,10 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/** A domain that is not shown ranks below the last position shown, so it has moved at least that far. */
+/**
+ * True if a domain fell by at least this many places; null if unknown. A domain that is not shown ranks below the last
+ * position shown, so it fell at least to there.
+ */
 function fell(places: number, { base, now }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return now.position - base.position >= places
   if (base.position !== null) return now.depth + 1 - base.position >= places || null
@@ -170,7 +182,8 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// Shares are not comparable between days if the queries or the depth differ a lot.
+// The share of a day is compared with an earlier share only if the day has enough queries and enough depth: at least
+// these fractions of the earlier values.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -180,7 +193,7 @@ function shrank(percent: number, { base, now }: Measurements): boolean | null {
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
 }
 
-/** A detected change, before the domain that took the position is looked up. */
+/** A change that was found, before the domain that took or lost the position is looked up. */
 export interface FoundChange {
   readonly rule: AlertRule
   readonly query: AskedQuery
@@ -192,7 +205,7 @@ export interface FoundChange {
   readonly measurements: { readonly base: Measurement; readonly now: Measurement }
 }
 
-/** Looks up who took or lost each position, and describes each change in a sentence. */
+/** Looks up the domain that took or lost each position, and describes each change in a sentence. */
 export async function putIntoWords(
   trx: Database,
   { run, places }: { readonly run: UncheckedRun; readonly places: SeenPlaces },
@@ -223,8 +236,8 @@ export async function putIntoWords(
 }
 
 /**
- * Position whose holder is looked up: for a loss, the old position in the newer answer; for a gain, the new position in
- * the older answer.
+ * Position whose holder is looked up. For a loss, this is the old position in the newer answer. For a gain, this is the
+ * new position in the older answer.
  */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
@@ -242,16 +255,16 @@ interface AlertSubject {
 
 export const anybody = '*'
 
-/** Best positions by answer and domain. */
+/** Best position of each domain in each answer. */
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
-/** True if the query belongs to the rule's list and has its label. */
+/** True if the query belongs to the rule's list and has the rule's tag. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
-/** Domains whose positions the rules need, in addition to those that the queries need; null means all. */
+/** Domains whose positions the rules need, in addition to the domains that the queries need; null means all domains. */
 export function domainsOf(
   rules: readonly AlertRule[],
   ours: readonly string[],
@@ -268,7 +281,7 @@ interface Around {
   readonly places: SeenPlaces
 }
 
-/** Subjects that a rule watches in the answers to a query, including those it has reported before. */
+/** Subjects that a rule watches in the answers to a query, including subjects that the rule has reported before. */
 export function subjectsOf(
   rule: AlertRule,
   around: Around,
@@ -323,7 +336,7 @@ function watched(rule: AlertRule, around: Around): readonly AlertSubject[] {
   }
 }
 
-/** Domain of a rule; if it has none, our own domains. */
+/** Domain of a rule, or our own domains if the rule names no domain. */
 export function domainsFor({ domain }: AlertRule, ours: readonly string[]): readonly string[] {
   return domain === null ? ours : [domain]
 }
@@ -335,7 +348,7 @@ function seenAround({ answers, places }: Around): readonly string[] {
   return [...new Set(domains)]
 }
 
-/** Extracts from an answer what a rule needs about a subject. */
+/** Extracts from an answer the values that a rule needs about a subject. */
 export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
@@ -359,17 +372,23 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** An answer without results has no SERP features either, so it does not prove that one is missing. */
+/**
+ * True if the answer contains the SERP feature. Null for an answer without results: such an answer never contains a
+ * feature, so the absence of a feature proves nothing.
+ */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }
 
-/** Marks answers that are not live, so that they are not mistaken for live ones. */
+/**
+ * Returns a prefix that names the origin of an answer unless it is live, so that readers do not mistake the answer for
+ * a live one.
+ */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
 
-/** Describes a change; `other` is the domain that took or lost the position, `page` the page that now ranks. */
+/** Describes a change. `other` is the domain that took or lost the position. `page` is the page that now ranks. */
 function changeOf(
   { rule, subject, way, query, measurements: { base, now } }: FoundChange,
   other: string | null,
@@ -404,7 +423,9 @@ function shownQuery({ q, variant }: AskedQuery): string {
   return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
 }
 
-/** A domain that is not shown ranks below the last position shown, or below its previous position. */
+/**
+ * Describes a position. A domain that is not shown ranks below the last position shown, or below its previous position.
+ */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -414,13 +435,13 @@ function rivalWords({ rival, position, depth }: Measurement): string {
   return `${shown(rival)} vs. ${shown(position)}`
 }
 
-/** The domain that took a lost position, or that lost a gained one. */
+/** Names the domain that took a lost position, or that lost a gained position. */
 function tookBy(way: Direction | null, other: string | null): string {
   if (other === null) return ''
   return way === 'up' ? ` (the position of ${other})` : ` (${other} took its position)`
 }
 
-/** Library query that shows both answers, as typed on the command line. */
+/** Predefined question that shows both answers, as typed on the command line. */
 function alertQuestion({ rule, query, base, now }: FoundChange): string {
   const { origin, run_date: date } = now
   if (rule.what === 'wrong_page')
@@ -473,14 +494,14 @@ export interface AskedQuery {
   readonly q: string
   /** The parameters of the query other than its text. */
   readonly variant: string
-  /** Its tags on that day, including list=, device= and the like. */
+  /** Tags of the query on that day, including `list=`, `device=` and similar tags. */
   readonly labels: readonly string[]
-  /** Target page for the run's list, and its domain. */
+  /** Target page of the query in the run's list, and the domain of this page. */
   readonly target_page: string | null
   readonly target_domain: string | null
 }
 
-/** An answer usable as evidence: its run has been judged and is not suspect. */
+/** An answer that can be used as evidence, because its run was judged and is not suspect. */
 export interface RankAnswer {
   readonly query_id: string
   readonly search_id: number
@@ -492,10 +513,10 @@ export interface RankAnswer {
   readonly features: readonly string[]
 }
 
-/** An answer that was read by its id, even if its run is no longer trusted. */
+/** An answer that was read by id. The run of the answer may have become suspect since. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
-/** Best position of a domain in an answer, and its page there. */
+/** Best position of a domain in an answer, and the page at this position. */
 export interface Place {
   readonly search_id: number
   readonly domain: string
@@ -503,7 +524,10 @@ export interface Place {
   readonly page: string | null
 }
 
-/** Best positions of some domains in some answers, by answer and domain; null means all domains. */
+/**
+ * Reads the best positions of some domains in some answers, by answer and domain. Null for the domains means all
+ * domains.
+ */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],

@@ -35,7 +35,7 @@ interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows the raised alerts, or activates the rules of the file. */
+/** Shows the alerts, or puts the rules of the file in force. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -86,7 +86,10 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Reminds the user to load the rules of the file if no rule is in force: until then, the file has no effect. */
+/**
+ * If no rule is in force, reminds the user to load the rules of the file. The file has no effect until its rules are
+ * loaded.
+ */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
@@ -111,7 +114,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to, by the name of the list or by the path of its file. */
+/** Finds the lists that rules refer to. A rule may give the name of a list or the path of its file. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {

@@ -56,7 +56,7 @@ export const endNights: AfterRuns = async (mill, report) => {
   await besideWork(mill, (db) => checkForAlerts(db, report))
 }
 
-/** Checks each finished run, in order of days; does nothing if another process is already doing so. */
+/** Checks each finished run for alerts, in order of days. Returns early if another process is already checking. */
 async function checkForAlerts(db: Database, report: ReportLine): Promise<void> {
   for (;;) {
     const run = await nextUncheckedRun(db)
@@ -72,7 +72,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
     return await db.transaction().execute((trx) => check(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // An error in one night must not stop the worker or the check of later nights.
+    // An error in the data of one night must not stop the worker or the check of later nights.
     await markChecked(db, run, null)
     return [`the rank alerts of run ${run.id} could not be evaluated: ${scrubbedReason(error)}`]
   }
@@ -81,7 +81,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
 async function check(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
-  // Another process has already checked this run, so continue with the next one.
+  // Another process has already checked this run, so the caller continues with the next run.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
@@ -117,7 +117,10 @@ async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> 
   return { lines: [...told, ...ended], summary }
 }
 
-/** If this many queries dropped in one night, the night itself should be checked before the queries. */
+/**
+ * If at least this number and this share of queries drop in one night, the night itself should be checked before the
+ * queries.
+ */
 const badNight = { queries: 5, share: 0.25 }
 
 /** Summarizes all alerts of a night in a sentence, with their severity. */
@@ -147,7 +150,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule: its first alert, and the number of further alerts. */
+/** Formats one line per rule, with the first alert of the rule and the number of its further alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   const rules = new Set(raised.map(({ rule }) => rule))
   return [...rules].map((rule) => {
@@ -162,14 +165,14 @@ interface AlertOrder {
   readonly rules: readonly AlertRule[]
 }
 
-/** Alerts of a run that are raised or over. */
+/** Alerts that a run raised, and alerts that ended with the run. */
 interface AlertCheck {
   readonly raised: NewAlert[]
   readonly recovered: Recovery[]
 }
 
 const chunkSize = 200
-/** Maximum number of answers to skip between the answer before a change and those that confirm the change. */
+/** Maximum number of answers to skip between the answer before a change and the answers that confirm the change. */
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
@@ -211,7 +214,7 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  // Up to the given day, and those of later days that have already been checked; oldest first, one per day.
+  // Reads one answer per day, oldest first: up to the day of the run, and of later days if these were checked already.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const evidence = new Map<string, RankAnswer[]>()
@@ -219,7 +222,7 @@ async function readFacts(
     evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
   }
   const known = await readKnownAlerts(trx, queries)
-  // Answers that open alerts are based on.
+  // The answers before and after the change of each open alert.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -243,7 +246,7 @@ function judge(
   const all = facts.evidence.get(query.query_id) ?? []
   const now = all.at(-1)
   if (now === undefined) return
-  // Answers of a different API, or of the sandbox, are not comparable.
+  // Only answers of the same origin and the same API are comparable.
   const series = all.filter(({ origin, api }) => origin === now.origin && api === now.api)
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
@@ -272,18 +275,20 @@ function judge(
   }
 }
 
-/** Answers to a query, or the shares of a domain, as a rule compares them. */
+/** Answers to a query, or shares of a domain, that a rule compares with each other. */
 interface WatchedSeries<T> {
   /** Newest alert of the rule about the subject. */
   readonly known: KnownAlert | undefined
   /** Evidence of the known alert: the answers before and after the change. */
   readonly evidence: readonly [base: Measurement | undefined, raised: Measurement | undefined]
-  /** Oldest first. */
+  /** Answers or days, oldest first. */
   readonly series: readonly T[]
   readonly see: (one: T) => Measurement
 }
 
-/** Decides whether a subject's alert is raised or over, and by what; null if nothing changes. */
+/**
+ * Decides whether a subject's alert is raised or ends, and which answer or day causes this; null if nothing changes.
+ */
 function nextStep<T extends { readonly run_date: string }>(
   rule: AlertRule,
   { known, evidence: [base, raised], series, see }: WatchedSeries<T>,
@@ -294,7 +299,7 @@ function nextStep<T extends { readonly run_date: string }>(
   // the night of the alert may have lost its answers since then.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   const open = known !== undefined && known.recovered_run_date === null ? known : null
-  // Both exist, because the answers that an open alert is based on are not deleted.
+  // Both measurements normally exist, because the answers of an open alert are not deleted.
   if (open !== null && (base === undefined || raised === undefined)) return null
   const standing =
     open === null || base === undefined || raised === undefined
@@ -307,7 +312,7 @@ function nextStep<T extends { readonly run_date: string }>(
   return { kind: step.kind, base: before, way: step.way, now }
 }
 
-/** Checks the shares for the rule's label, for its list, or for all queries. */
+/** Checks the shares of domains across the queries of the rule's tag, of the rule's list, or across all queries. */
 async function checkShares(
   trx: Database,
   { run, rules }: AlertOrder,
@@ -357,8 +362,8 @@ async function checkRule(
     const evidence = [seen(last?.base_run_date), seen(last?.run_date)] as const
     const series = days.map(dayOf).filter((day) => day !== undefined)
     const step = nextStep(rule, { known: last, evidence, series, see: measureDay })
-    // Otherwise the day is not complete, or no query with the tag was answered. The check after the last run of the day
-    // decides.
+    // Only a share of the run's day or of a later day counts. The run's day may have no share yet, because other runs
+    // of that day are open or no query with the tag was answered. Then the check after the last run of the day decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { now } = step
     if (step.kind === 'recover') {
@@ -367,7 +372,7 @@ async function checkRule(
       continue
     }
     const between = { before: step.base.run_date, tag, date: now.run_date }
-    // The domain whose share grew most.
+    // Finds the domain whose share grew most.
     const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
     const other = gainer?.domain ?? null
     const told = {
@@ -384,14 +389,14 @@ async function checkRule(
   }
 }
 
-/** Shares of some domains for a label, by day. */
+/** Reads the shares of some domains across the queries of a tag, by day. */
 async function readShares(
   trx: Database,
   dates: readonly string[],
   about: { readonly tag: string; readonly domains: readonly string[] },
 ) {
   const shares = new Map<string, readonly ShareDay[]>()
-  // Queries each day separately, because a constant date restricts the view to that day's rows.
+  // Each day is read separately, because a constant date restricts the view to the rows of that day.
   for (const date of new Set(dates)) {
     shares.set(date, await readSharesOn(trx, { ...about, date }))
   }
@@ -402,7 +407,7 @@ function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 
-/** Share of voice of a domain on a day, with the number of queries that it is based on. */
+/** Share of voice of a domain on a day, with the number of queries behind the share. */
 interface ShareDay {
   readonly run_date: string
   readonly domain: string
@@ -412,8 +417,8 @@ interface ShareDay {
 }
 
 /**
- * Newest days with runs of a rule's list, or of any list, oldest first. On these days, all runs have been judged and
- * none is suspect. The last day is the given one, or a later one that has already been checked.
+ * Reads the newest days with runs of a rule's list, or of any list, oldest first. On these days, all runs were judged
+ * and no run is suspect. The last day is the given day, or a later day that was checked already.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', {
@@ -425,8 +430,8 @@ async function readShareDays(trx: Database, { list, confirm }: AlertRule, until:
 }
 
 /**
- * Shares of some domains for a label on one day, as in analysis.share_of_voice; empty if no query of the label was
- * answered.
+ * Reads the shares of some domains across the queries of a tag on one day, as in `analysis.share_of_voice`. The result
+ * is empty if no query with the tag was answered.
  */
 export function readSharesOn(
   trx: Database,
@@ -435,7 +440,7 @@ export function readSharesOn(
   return readRows<ShareDay>(trx, 'read_shares_on', on)
 }
 
-/** Origin of a run's answers; null if it has none. */
+/** Reads the origin of a run's answers; null if the run has no answer. */
 async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
   const newest = await trx
     .selectFrom('tasks')

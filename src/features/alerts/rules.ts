@@ -1,4 +1,4 @@
-// Parses the file of alert rules and reports all of its problems.
+// Parses the file of alert rules, and reports all problems of the file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { isDomain, siteName } from '../../base/address.ts'
@@ -31,7 +31,8 @@ const percent = {
 }
 
 /**
- * For each kind of alert: which optional columns it uses, which threshold it needs, and whether its domain may be `*`.
+ * For each kind of alert: the optional columns that it uses, the threshold that it needs, and whether its domain may be
+ * `*`.
  */
 const kinds: Record<
   AlertRule['what'],
@@ -53,7 +54,7 @@ const kinds: Record<
 
 /** Names from the database that the lines of the file may use. */
 interface KnownNames {
-  /** Name of the list that a line refers to; null if there is none. */
+  /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
   /** Own and rival sites that are a folder or a group of hosts. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
@@ -64,7 +65,9 @@ interface AlertFile extends KnownNames {
   readonly shown: string
 }
 
-/** Parses the rules of a file, except disabled ones. Reports all problems at once and then returns no rules. */
+/**
+ * Parses the rules of a file, except disabled rules. If the file has problems, throws one error that lists all of them.
+ */
 export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
   const problems = headerProblems(rows).map((problem) => `${shown}:1: ${problem}`)
   const lines = new Map<string, number>()
@@ -96,7 +99,7 @@ interface RuleLine extends KnownNames {
   readonly refuse: (column: Column, expected: string) => void
 }
 
-/** Parses one line, and refuses each invalid cell. */
+/** Parses one line, and reports each invalid cell. */
 function readRule(line: RuleLine) {
   const { cell, refuse, listOf, sites } = line
   type Parse<T> = (text: string) => T | null | undefined
@@ -146,7 +149,7 @@ function readRule(line: RuleLine) {
 const nameShape = 'a short name of letters, digits, spaces, ".", "_" or "-"'
 const siteShape = `a domain like example.com, without https://, or a folder or *.domain that ${npmRun('domains')} lists`
 
-/** Refuses cells that this kind of alert does not use, or that contradict each other. */
+/** Reports cells that this kind of alert does not use, and cells that contradict each other. */
 function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void {
   for (const column of ['threshold', 'direction', 'domain', 'rival', 'feature'] as const) {
     if (!kinds[what].columns.includes(column) && cell(column) !== '') {

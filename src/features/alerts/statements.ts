@@ -15,7 +15,7 @@ import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 /** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
-/** Next run to check, in order of days. Runs that were judged before any rule existed are skipped. */
+/** Returns the next run to check, in order of days. Runs that were judged before any rule existed are skipped. */
 export async function nextUncheckedRun(db: Database) {
   const next = await db
     .selectFrom('night_health as health')
@@ -26,7 +26,7 @@ export async function nextUncheckedRun(db: Database) {
       'lists.name as list',
       'runs.run_date',
       'runs.suspect',
-      // As text, to keep microseconds, which a Date would drop.
+      // Read as text, because a Date would drop the microseconds.
       eb.cast<string>('health.judged_at', 'text').as('judged_at'),
     ])
     .where('health.judged_at', '>', (eb) =>
@@ -65,7 +65,7 @@ export interface Headline {
   readonly headline: string
 }
 
-/** Records that a run was checked; if it is judged again, it is checked again. */
+/** Records that a run was checked. If the run is judged again later, it is checked again. */
 export async function markChecked(
   db: Database,
   { id, judged_at: judged }: UncheckedRun,
@@ -85,7 +85,7 @@ export async function markChecked(
     .execute()
 }
 
-/** Names of the rules that were active when a run was judged. */
+/** Reads the names of the rules that were active when a run was judged. */
 export async function rulesInForce(
   db: Database,
   { judged_at: judged }: UncheckedRun,
@@ -99,8 +99,8 @@ export async function rulesInForce(
 }
 
 /**
- * Withdraws alerts based on untrusted answers of a run, or on shares of a day with such a run; returns their number.
- * Alerts that recovered because of such answers become open again.
+ * Withdraws alerts based on untrusted answers of a run, or on shares of a day with such a run. Returns the number of
+ * withdrawn alerts. Alerts that recovered because of such answers become open again.
  */
 export async function withdrawAlerts(
   trx: Database,
@@ -136,7 +136,9 @@ export async function withdrawAlerts(
   return withdrawn.length
 }
 
-/** Opens alerts again that recovered because of a suspect run's answers, unless the rule has raised them again. */
+/**
+ * Reopens alerts that recovered because of the answers of a suspect run, unless the rule has raised a new alert since.
+ */
 async function reviveAlerts(
   trx: Database,
   { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
@@ -172,7 +174,7 @@ async function reviveAlerts(
 /** Newest alert of a rule about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
-/** Newest alert per subject, about some queries or about shares. */
+/** Reads the newest alert of each rule about each subject. The subjects belong to the given queries, or are shares. */
 export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')
@@ -210,7 +212,7 @@ export function countAnswered(trx: Database, run: number): Promise<number> {
   return countOf(trx, tasks.where('state', 'in', ['answered', 'reused']))
 }
 
-/** Nights with alerts and their summary sentence, newest first. */
+/** Reads the nights with alerts, newest first, each with its summary sentence. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
@@ -232,7 +234,7 @@ export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
 
-/** Inserts alerts; skips those that are already open or were raised before by the same run. */
+/** Inserts alerts. Skips an alert that is already open or that the same run raised before. */
 export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): Promise<void> {
   // A statement can have at most 65,535 parameters.
   for (let from = 0; from < alerts.length; from += insertedAtOnce) {
@@ -244,7 +246,7 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The run, day and answer that show that an alert is over, and the value in that answer. */
+/** The run, day and answer that end an alert, and the measured value in this answer. */
 export interface Recovery {
   readonly id: number
   readonly end: Updateable<Alerts>
@@ -263,7 +265,7 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
 /** An alert with its evidence and current state. */
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
-/** Filter for alerts; null means any. */
+/** Filter for alerts. A field that is null does not restrict the alerts. */
 interface AlertFilter {
   readonly id: number | null
   readonly rule: string | null
@@ -323,7 +325,7 @@ export type AlertRule = Readonly<
   }
 >
 
-/** Active rules, in file order. */
+/** Reads the active rules, in the order of the file. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
   const rules = await db
     .selectFrom('alert_rules')
@@ -338,7 +340,10 @@ export async function readAlertRules(db: Database): Promise<readonly AlertRule[]
   })
 }
 
-/** Replaces all active rules atomically. Unchanged rules continue; alerts of removed or changed rules are withdrawn. */
+/**
+ * Replaces all active rules atomically. Unchanged rules stay in force. Alerts of removed or changed rules are
+ * withdrawn.
+ */
 export async function replaceAlertRules(db: Database, rules: readonly AlertRule[]) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table alert_rules in share row exclusive mode`.execute(trx)

@@ -1,5 +1,5 @@
-// The trust command: shows the quarantine, and lets a person trust or distrust a night, a run or single answers, and
-// undo such decisions.
+// The trust command: shows quarantined answers. With it, a person can trust or distrust a night, a run or single
+// answers, and undo such a decision.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
@@ -48,7 +48,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
   return show(db, call, runs)
 }
 
-/** Stores the decision given by the flags; returns the runs that it affects. */
+/** Stores the decision given by the flags; returns the runs that the decision affects. */
 async function decide(
   db: Database,
   { options }: TrustCall,
@@ -74,12 +74,12 @@ async function decide(
   const marks = targets.map(({ run, answer }) => {
     return { run_id: run, search_id: answer, trusted, usual, reason, made_by: by }
   })
-  // They take effect when their runs are judged.
+  // The decisions take effect when the runs are judged again.
   await db.insertInto('trust_marks').values(marks).execute()
   return [...new Set(targets.map(({ run }) => run))]
 }
 
-/** Finds the runs given by the flags, or single answers; for a whole run, `answer` is null. */
+/** Finds the runs or the single answers given by the flags. For a whole run, `answer` is null. */
 async function findTargets(db: Database, options: TrustFlags) {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)
@@ -111,8 +111,8 @@ async function findTargets(db: Database, options: TrustFlags) {
 }
 
 /**
- * Judges these runs again, together with later runs that became suspect in comparison with them. Later runs are checked
- * for alerts again, because the answers that they are compared with have changed.
+ * Judges these runs again, and also later runs that became suspect in comparison with these runs. Later runs are
+ * checked for alerts again, because the answers that they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
@@ -170,7 +170,7 @@ async function show(
   return exits.done
 }
 
-/** Runs with quarantined answers, newest first. */
+/** Reads the runs with quarantined answers, newest first. */
 async function readQuarantine(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('quarantine')
@@ -193,7 +193,7 @@ async function readQuarantine(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-/** Individually quarantined answers, highest score first. */
+/** Reads the answers that were quarantined individually, highest score first. */
 async function readQuarantined(db: Database, runs: readonly number[]) {
   return db
     .selectFrom('quarantine')
@@ -214,7 +214,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Current decisions of people, newest first. */
+/** Reads the current decisions of people, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')
@@ -231,7 +231,7 @@ function showRows(heads: readonly string[], rows: Parameters<typeof formatTable>
   if (rows.length > 0) print(formatTable(heads, rows, { widest: 160 }))
 }
 
-/** Undoes a decision; returns its run, or null if there is no such active decision. */
+/** Undoes a decision; returns the run of the decision, or null if no active decision has this id. */
 async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
   const undone = await db
     .updateTable('trust_marks')

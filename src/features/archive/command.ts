@@ -75,7 +75,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   return { kind: 'leave', olderMs }
 }
 
-/** The lock on the archive, and the engine that reads and writes its files. */
+/** The lock on the archive, and the engine that reads and writes the files of the archive. */
 interface Movers {
   readonly mill: Mill
   readonly client: Archivist
@@ -114,7 +114,9 @@ async function moveDays(
   return exits.done
 }
 
-/** Stores the sums of the days first: trends need them, and archived days can't be added up. */
+/**
+ * Stores the sums of days before the days are archived. Trends need these sums, and archived days can't be added up.
+ */
 async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
   const last = days.at(-1)
   if (last === undefined) return
@@ -133,7 +135,7 @@ async function returnDays(
 ): Promise<Exit> {
   const days = await readArchivedDays(mill.db, asked)
   const done: { run_date: string; part: number; rows: number }[] = []
-  // Newest first, so that archived days are always older than all days in the database.
+  // Restores the newest day first, so that archived days are always older than all days in the database.
   for (const day of days.toReversed()) {
     const folder = new ArchiveFolder(asked.folder ?? day.folder)
     const { run_date, part } = day
@@ -145,7 +147,7 @@ async function returnDays(
     const { rows, files } = await bringBack(from, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
-    // The rows are restored even if the files remain; archiving the day again would replace the files.
+    // Files that remain do no harm: the rows are restored, and archiving the day again would replace the files.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
     })

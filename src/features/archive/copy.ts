@@ -1,4 +1,4 @@
-// Copies rows from and to the server with COPY.
+// Copies rows from and to the database server with COPY.
 
 import { once } from 'node:events'
 import { Readable, type Writable } from 'node:stream'
@@ -7,7 +7,7 @@ import { giveCode } from '../../base/database/database.ts'
 import { asError, WrongDatabase } from '../../base/errors.ts'
 import type { ArchivedDay } from './days.ts'
 
-/** Whole rows in the server's COPY format. */
+/** A batch of whole rows in the server's COPY format. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
@@ -15,7 +15,7 @@ export interface CopiedRows {
   readonly longest: number
 }
 
-/** Connection methods that the driver uses for COPY but that are missing in its types. */
+/** Connection methods that the driver uses for COPY, and that are missing in the driver's types. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -33,14 +33,14 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   try {
     yield* copying.batches
   } finally {
-    // The connection is free again only after the server's last message, which may have arrived together with rows that
-    // paused the stream.
+    // The connection becomes free only when the server's last message is read. That message may have arrived together
+    // with rows that paused the stream, so the stream is resumed.
     copying.resume()
     await copying.done.catch(() => undefined)
   }
 }
 
-/** Sends text to `copy … from stdin`; returns the number of rows. */
+/** Sends text to `copy … from stdin`; returns the number of copied rows. */
 async function copyIn(
   client: PoolClient,
   text: string,
@@ -51,7 +51,7 @@ async function copyIn(
   try {
     return await copying.done
   } catch (error) {
-    // The server only reports that the copy was aborted; the cause is known only here.
+    // The server's error only says that the copy was aborted, so the error that caused the abort is thrown instead.
     throw copying.cause ?? error
   } finally {
     copying.over = true
@@ -75,7 +75,7 @@ class Copying extends pg.Query {
   }
 }
 
-/** Size of a batch in bytes, unless a single row is longer. */
+/** Size of a batch in bytes. A batch is larger if a single row is longer. */
 const batchBytes = 256 * 1024
 
 class CopyOut extends Copying {
@@ -119,7 +119,7 @@ class CopyOut extends Copying {
     this.#wire?.stream.resume()
   }
 
-  /** Passes on the filled batch; returns false if enough are waiting. */
+  /** Passes on the filled batch; returns false if enough batches are waiting. */
   #seal(): boolean {
     if (this.#rows === 0) return true
     const bytes = this.#filling.subarray(0, this.#filled)
@@ -134,7 +134,7 @@ class CopyOut extends Copying {
 
 class CopyIn extends Copying {
   readonly #source: AsyncIterable<Buffer>
-  /** True once the server has ended the copy, even if there is more data to send. */
+  /** True after the server has ended the copy, even if there is more data to send. */
   over = false
   cause: unknown = null
 
@@ -163,7 +163,7 @@ class CopyIn extends Copying {
   }
 }
 
-/** A column as recorded in an archive file. */
+/** A column of an archive file. */
 export interface FiledColumn {
   readonly name: string
   readonly type: string
@@ -178,10 +178,10 @@ export interface RowEntry {
   readonly fresh?: true
 }
 
-/** Rows as the server copied them out. */
+/** Rows in the format in which the server copied them out. */
 type Copied = AsyncIterable<Buffer>
 
-/** Copies archived rows into a table; returns their number. */
+/** Copies archived rows into a table; returns the number of rows. */
 export function enterRows(
   client: PoolClient,
   { table, columns, fresh }: RowEntry,
@@ -200,7 +200,7 @@ function stagedTable(name: string): string {
   return `pg_temp.staged_${name}`
 }
 
-/** Stages rows of a table, including those that already exist. */
+/** Copies archived rows of a table into a temporary table, including rows that already exist in the table itself. */
 export async function stageRows(
   client: PoolClient,
   { table: name, columns }: RowEntry,
@@ -214,7 +214,7 @@ export async function stageRows(
   await enterRows(client, { table, columns }, rows)
 }
 
-/** Inserts staged rows that do not exist yet. */
+/** Inserts the staged rows that the table does not contain yet. */
 export async function enterStaged(
   client: PoolClient,
   { table: name, columns }: RowEntry,
@@ -235,7 +235,7 @@ function checkedType(type: string): string {
   )
 }
 
-/** Removes the archived mark from staged answers; returns the number of those that had it. */
+/** Removes the archived mark from the staged answers; returns the number of answers that had the mark. */
 export async function unmarkAnswers(client: PoolClient): Promise<number> {
   const { rowCount } = await client.query(
     `update public.searches set archived = false
@@ -254,7 +254,7 @@ export async function areStrange(client: PoolClient): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Marks the day as no longer archived. Sums computed without it are computed again. */
+/** Marks the day as no longer archived. Sums that were computed without the day are computed again. */
 export async function crossOut(client: PoolClient, { run_date: day, part }: ArchivedDay) {
   const { rowCount } = await client.query(
     `with back as (

@@ -1,4 +1,4 @@
-// Moves a day to files, restores it, and checks the files.
+// Moves a day to files, restores a day from files, and checks the files.
 
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
@@ -56,11 +56,13 @@ interface ArchiveTools extends FiledPlace {
 
 /** Tools for archiving a day. */
 interface Passage extends ArchiveTools {
-  /** Called after each step; tests use it to interrupt there. */
+  /** Called after each step. Tests use this function to interrupt the archiving. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/** Steps of archiving a day, in order; its rows are removed between the last two, in one transaction. */
+/**
+ * Steps of archiving a day, in order. The rows of the day are removed between the last two steps, in one transaction.
+ */
 export const archiveSteps = [
   'written',
   'verified',
@@ -80,12 +82,12 @@ export interface Archived {
   readonly bytes: number
 }
 
-// Limit on the uncompressed text of one file. The text is many times as long as the file, and is stored in a temporary
-// folder.
+// Limit on the uncompressed text of one file. The text is stored in a temporary folder, and is many times as long as
+// the compressed file.
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if none of its rows were left. */
+/** Moves a day to the archive; returns null if no rows of the day were left in the tables. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -94,13 +96,14 @@ export async function archiveDay(passage: Passage, day: string): Promise<Archive
       return archived
     } catch (error) {
       await passage.folder.abandon()
-      // A nightly run, a reparse or a prune changed the day, so the day is archived again with the current rows.
+      // A nightly run, a reparse or a prune changed the day in the meantime, so the day is archived again with the
+      // current rows.
       if (!changedMeanwhile(error) || attempt === tries) throw error
     }
   }
 }
 
-/** Performs all steps that can fail before the first row is deleted. */
+/** Archives a day. All steps that can fail come before the first row is deleted. */
 async function moveDay(passage: Passage, day: string): Promise<Archived | null> {
   const { client, folder, step } = passage
   const leaving = await gatherLeaving(client, day)
@@ -175,7 +178,10 @@ async function writeTable(
   }
 }
 
-/** Reads all files back from disk and checks hashes, row counts and sums against what was read from the database. */
+/**
+ * Reads all files back from disk. Compares their hashes, row counts and sums with the rows that were read from the
+ * database.
+ */
 async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
   const { folder } = passage
   for (const table of tables) {
@@ -211,8 +217,8 @@ async function writeFile(
 type Part = { readonly run_date: string; readonly part: number }
 
 /**
- * Deletes files that an interrupted archive command left for a day that the database does not know. If they contain
- * answers that are missing from the database, the database is an older copy, and the files are kept.
+ * Deletes the files that an interrupted archive command left for a day that the database does not list as archived. If
+ * the files contain answers that are missing from the database, the database is an older copy, and the files are kept.
  */
 async function clearWay(
   passage: Passage,
@@ -259,7 +265,7 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
   }
 }
 
-/** Restores a day atomically; returns the number of rows, and the files that are no longer needed. */
+/** Restores a day atomically; returns the number of restored rows, and the files that are no longer needed. */
 export async function bringBack(
   tools: ArchiveTools,
   day: ArchivedDay,
@@ -304,7 +310,10 @@ async function enterDay(
   return rows
 }
 
-/** Checks that the table has not changed since the day was archived; returns its columns that are not generated. */
+/**
+ * Checks that the definition of a table has not changed since the day was archived. Returns the columns of the table
+ * that are not generated.
+ */
 async function heldColumns(client: Archivist, { table, columns }: ManifestTable) {
   const there = await readColumns(client, { name: table })
   return columns.filter(({ name, type }) => {
@@ -329,13 +338,13 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
 }
 
 interface CheckOptions {
-  /** Current folder of the archive; if undefined, the folder in which each day was written. */
+  /** Current folder of the archive; if undefined, each day is read from the folder in which it was written. */
   readonly folder: string | undefined
   readonly installation: string
   readonly report: (line: string) => void
 }
 
-/** Reads every manifest and file, and compares them with the recorded values; changes nothing. */
+/** Reads every manifest and file of the archive, and compares both with the recorded values. Changes nothing. */
 export function checkArchive(days: readonly ArchivedDay[], options: CheckOptions) {
   return withEngine((engine) => checkDays(engine, days, options))
 }

@@ -1,4 +1,4 @@
-// Selects the days and rows to archive, and the data about them that stays in the database.
+// Selects the days and rows to archive, deletes archived rows, and records the archived days.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type PoolClient } from 'pg'
@@ -12,7 +12,7 @@ import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
 /** A connection that holds the archive lock exclusively. */
 export type Archivist = PoolClient
 
-/** Locks the archive for one command; closing the connection releases it. */
+/** Locks the archive for one command. Closing the connection releases the lock. */
 export async function holdArchive(pool: Pool): Promise<Archivist> {
   const client = await pool.connect()
   try {
@@ -26,8 +26,8 @@ export async function holdArchive(pool: Pool): Promise<Archivist> {
 }
 
 /**
- * Sets up a connection to write bytea as text where possible, which is half as long as hex and is read back unchanged.
- * Only an attempt shows whether bytes are valid text.
+ * Sets up a connection to write bytea values as text where possible. Text is half as long as hex, and is read back
+ * unchanged. Only an attempt to convert the bytes shows if they are valid text.
  */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
@@ -43,8 +43,8 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 export const lockNotAvailable = '55P03'
 
 /**
- * Takes the lock on the archive. Waits long enough for the server to notice a killed connection, but does not wait for
- * a long archive command to end.
+ * Takes the lock on the archive. The wait is long enough for the server to notice a killed connection, but shorter than
+ * a long archive command.
  */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
@@ -65,7 +65,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
 /** An archived day, or a part of one. */
 export type ArchivedDay = Awaited<ReturnType<typeof readArchivedDays>>[number]
 
-/** Parts of archived days, oldest first. */
+/** Reads the parts of archived days, oldest first. */
 export function readArchivedDays(
   db: Database,
   { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
@@ -81,8 +81,9 @@ export function readArchivedDays(
 }
 
 /**
- * Finds days before a limit whose runs have ended, oldest first. Stops at the first unfinished day, so that comparisons
- * over time never skip an archived day; `kept` is that day.
+ * Finds the days that are older than a limit and whose runs have ended, oldest first. Stops at the first day with an
+ * unfinished run, so that comparisons over time never skip an archived day. `kept` is the day at which the search
+ * stopped.
  */
 export async function readLeavingDays(db: Database, olderMs: number) {
   const { rows } = await sql<{ day: string; run: number | null }>`
@@ -108,20 +109,23 @@ export async function readLeavingDays(db: Database, olderMs: number) {
   return { days, kept: null }
 }
 
-/** A table as archived: which of its rows belong to the archived answers, and what happens to them in the database. */
+/** A table of the archive: the condition that selects its rows, and what happens to these rows in the database. */
 export interface ArchivedTable {
   readonly name: string
-  /** moved: deleted from the table. copied: kept, and archived too, so that the archive can be read on its own. */
+  /**
+   * moved: the rows are deleted from the table. copied: the rows stay in the table and are archived too, so that the
+   * archive can be read on its own.
+   */
   readonly kind: 'moved' | 'copied'
-  /** Sort order for writing, so that the same rows give the same file. */
+  /** Columns that the rows are sorted by, so that the same rows give the same file. */
   readonly key: readonly string[]
   /** Columns that are not written. */
   readonly without?: readonly string[]
-  /** SQL condition that selects rows `t`. */
+  /** SQL condition that selects the rows of the table, whose alias is `t`. */
   readonly where: string
 }
 
-// The range condition lets the scan skip rows that were archived before.
+// With the range condition, the scan skips rows that were archived before.
 const ofAnswers = `
   t.search_id in (select search_id from pg_temp.leaving)
   and t.search_id >= (select min(search_id) from pg_temp.leaving)
@@ -139,7 +143,7 @@ const copied = (
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
 
-/** Archived tables: those whose rows are moved, then those whose rows are copied. */
+/** Archived tables: first the tables whose rows are moved, then the tables whose rows are copied. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'raw_answers',
@@ -148,10 +152,10 @@ export const archivedTables: readonly ArchivedTable[] = [
     where: 't.call_id in (select call_id from pg_temp.leaving_calls)',
   },
   ...factTables.map(facts),
-  // Without the column that marks archived rows.
+  // The archive does not need the column that marks archived rows.
   copied('searches', 'select search_id from pg_temp.leaving', { without: ['archived'] }),
   copied('tasks', 'select id from pg_temp.leaving_runs', { column: 'run_id' }),
-  // The day is part of the folder name.
+  // The run date is not written, because it is part of the folder name.
   copied('runs', 'select id from pg_temp.leaving_runs', { without: ['run_date'] }),
   copied(
     'queries',
@@ -169,12 +173,15 @@ export const archivedTables: readonly ArchivedTable[] = [
   copied('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
 
-/** Pages and domains that answers refer to. They are collected once, because most rows refer to them. */
+/**
+ * SQL that selects the pages and domains that the answers refer to. They are collected once, because most rows refer to
+ * a page or a domain.
+ */
 const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
 
-/** Data that is never archived; listed in each manifest. */
+/** Descriptions of the data that is never archived. Each manifest lists them. */
 export const leftOut: readonly string[] = [
   'calls, accounts, stops and every other table of the ledger: they stay',
   'lists and their settings for queries: they stay',
@@ -189,11 +196,11 @@ interface ArchivedColumn {
   readonly typeName: string
   /** True for a generated column. */
   readonly generated: boolean
-  /** True for a column that is not nullable. */
+  /** True for a column that does not allow null. */
   readonly required: boolean
 }
 
-/** Current columns of a table. */
+/** Reads the current columns of a table. */
 export async function readColumns(
   client: PoolClient,
   { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
@@ -214,12 +221,15 @@ export async function readColumns(
   return rows.filter((column) => !without.includes(column.name))
 }
 
-/** Output formats that do not depend on the settings of the server or user. */
+/** Settings that fix the output formats, whatever the settings of the server or user are. */
 const plainly = `
   set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
   set local extra_float_digits = 1; set local querymill.archiving = 'on'`
 
-/** Runs work in a repeatable-read transaction, which fails if another transaction changed the same rows. */
+/**
+ * Runs the given work in a repeatable-read transaction. The transaction fails if another transaction changed the same
+ * rows.
+ */
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
@@ -233,12 +243,12 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True if the rows were changed concurrently; a retry may succeed at once. */
+/** True for the error of a transaction whose rows were changed concurrently. A retry may succeed at once. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
 
-/** Collects the answers that remaining days reuse; these answers stay in the database. */
+/** Collects the answers that the remaining days reuse. These answers stay in the database. */
 export async function gatherKept(client: PoolClient, days: readonly string[]): Promise<void> {
   await client.query('drop table if exists pg_temp.still_used')
   await client.query('create temporary table still_used (search_id bigint primary key)')
@@ -256,7 +266,7 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** Collects the rows to archive for a day in temporary tables of the transaction; returns its size. */
+/** Collects the rows to archive for a day in temporary tables of the transaction; returns the size of the day. */
 export async function gatherLeaving(client: PoolClient, day: string) {
   const date = client.escapeLiteral(day)
   await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${date}`)
@@ -299,17 +309,17 @@ export function gatherPlaces(client: PoolClient): Promise<void> {
 
 async function gather(client: PoolClient, table: string, rows: string): Promise<void> {
   await client.query(`create temporary table ${table} on commit drop as ${rows}`)
-  // Otherwise the next query would scan whole tables.
+  // Without statistics on the temporary table, the next query would scan whole tables.
   await client.query(`analyze pg_temp.${table}`)
 }
 
-/** SQL that copies a column of `t` out in a form the server can read back. */
+/** SQL that copies a column of `t` out in a form that the server can read back. */
 export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
   const cell = `t.${pg.escapeIdentifier(name)}`
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** COPY statement for a table's rows to archive, in order. */
+/** COPY statement that reads the rows of a table to archive, in order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
@@ -331,7 +341,10 @@ interface LeftDay {
   readonly bytes: number
 }
 
-/** Deletes archived rows and records the day; throws if more or fewer rows are deleted than were written. */
+/**
+ * Deletes archived rows and records the day. Throws an error if the number of deleted rows differs from the number of
+ * written rows.
+ */
 export async function removeLeft(
   client: PoolClient,
   { day, part, folder, manifestSha256, bytes }: LeftDay,

@@ -10,25 +10,27 @@ import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratc
 const settings = {
   // A single thread keeps the order of rows from the server.
   threads: '1',
-  // Enough for the longest bodies. A usual night needs only a small part of it, because nothing is cached.
+  // Enough memory for the longest bodies. A usual night needs only a small part of this limit, because nothing is
+  // cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // Returns free memory to the system at once; otherwise memory use would grow from day to day.
+  // Free memory is returned to the system at once. Otherwise, memory use would grow with each archived day.
   allocator_flush_threshold: '8MB',
-  // Too much data causes an error, so that nothing is spilled into a folder that nobody monitors.
+  // Without a temporary directory, too much data causes an error. With one, the data would spill into a folder that
+  // nobody monitors.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   allow_community_extensions: 'false',
 }
 
-// Size of a row group: the unit that readers can skip, and that is in memory at once.
+// Size of a row group. Readers can skip a whole row group, and hold one row group in memory at a time.
 const groupBytes = 8_000_000
-/** DuckDB's vector size, the minimum for a row group. */
+/** Vector size of DuckDB, which is the minimum number of rows in a row group. */
 const leastGroup = 2048
 const mostGroup = 122_880
 
-/** Converts the server's COPY output to Parquet files, and back to COPY input. */
+/** Converts the server's COPY output to Parquet files, and Parquet files to COPY input. */
 export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
@@ -55,8 +57,8 @@ export class ParquetEngine {
   }
 
   /**
-   * Starts the text file to be converted. There is one at a time; it is overwritten rather than deleted, because file
-   * systems are slow to delete files.
+   * Opens the text file that is converted next. The same file is overwritten each time rather than deleted, because
+   * file systems are slow to delete files. Only one text file can be open at a time.
    */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
@@ -68,7 +70,7 @@ export class ParquetEngine {
     const cells = columns.map((column, at) => `${filedCell(column, `c${at}`)} as ${quoted(column)}`)
     const perGroup = Math.floor((spool.rows * groupBytes) / spool.bytes)
     const group = Math.min(mostGroup, Math.max(leastGroup, perGroup))
-    // The buffer must fit the longest row; more would waste memory.
+    // The buffer must hold the longest row. A larger buffer would waste memory.
     const longest = spool.longest + 1024
     try {
       await this.#duck.run(`
@@ -84,13 +86,17 @@ export class ParquetEngine {
     }
   }
 
-  /** Rows of a file in the format of `copy … to stdout (format csv, force_quote *)`; of one file at a time. */
+  /**
+   * Reads the rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. Only one file can be read
+   * at a time.
+   */
   rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     return this.#text(path, columns, 'force_quote *')
   }
 
   /**
-   * Rows of a file without the quotes, which would be a third of the text. This format can only be copied into a table.
+   * Reads the rows of a file without quotes, which would be a third of the text. This format can only be copied into a
+   * table.
    */
   plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     return this.#text(path, columns, "quote '\"'")
@@ -140,17 +146,20 @@ function place(path: string): string {
   return literal(path.replaceAll(/[*?[]/g, '[$&]'))
 }
 
-/** Representation of a type in Parquet files, in DuckDB's terms. */
+/** Representation of a PostgreSQL type in Parquet files, given as DuckDB types and SQL. */
 interface Filing {
   readonly type: string
-  /** DuckDB type for parsing the copied text, if it differs from the type itself. */
+  /** DuckDB type for parsing the copied text, if this type differs from `type`. */
   readonly read?: string
-  /** Conversions from the parsed value to the stored one, and from there to the server's COPY text. */
+  /** Conversion of the parsed value to the stored value. `copy` converts the stored value to the server's COPY text. */
   readonly file?: (cell: string) => string
   readonly copy?: (cell: string) => string
 }
 
-/** Replaces a substring; checking for it first is many times faster if there is nothing to replace. */
+/**
+ * SQL that replaces a substring. Most texts contain no backslash, and checking for a backslash first is many times
+ * faster than replacing.
+ */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
 }
@@ -162,14 +171,15 @@ const filings: Readonly<Record<string, Filing>> = {
   uuid: { type: 'UUID' },
   date: { type: 'DATE' },
   text: { type: 'VARCHAR' },
-  // Declared as JSON but stored as text, so that long numbers keep their digits.
+  // Values are declared as JSON but stored as text, so that long numbers keep their digits.
   json: { type: 'JSON' },
   jsonb: { type: 'JSON' },
   boolean: {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // Text with doubled backslashes if the bytes are text, otherwise \x and two digits per byte. The server reads both.
+  // If the bytes are text, they are written as text with doubled backslashes. Otherwise, they are written as \x and two
+  // digits per byte. The server reads both forms.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',
@@ -182,13 +192,15 @@ const filings: Readonly<Record<string, Filing>> = {
   },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
-    // Converted through a type without time zone, which is formatted many times faster.
+    // The value is converted through a type without time zone, because such a type is formatted many times faster.
     copy: (cell) =>
       `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
   },
 }
 
-/** Types without a Parquet equivalent are stored as the server's text, so that no digit is lost. */
+/**
+ * Representation of types without a Parquet equivalent. They are stored as the server's text, so that no digit is lost.
+ */
 const textFiling: Filing = { type: 'VARCHAR' }
 
 /** SQL type for parsing a cell of copied text. */
@@ -197,7 +209,7 @@ function readAs({ type }: FiledColumn): string {
   return filing.read ?? filing.type
 }
 
-/** Converts a parsed value to the stored one. */
+/** Converts a parsed value to the stored value. */
 function filedCell({ type }: FiledColumn, cell: string): string {
   return filings[type]?.file?.(cell) ?? cell
 }

@@ -16,8 +16,8 @@ export interface FiledPlace {
 }
 
 /**
- * Reads a table's rows as copied out by the server, file by file. Checks each file's hash before returning its rows,
- * and the sum over all rows.
+ * Reads the rows of a table, file by file, in the format in which the server copied them out. Checks the hash of each
+ * file before returning its rows, and the sum over all rows at the end.
  */
 export async function* readFiled(
   { engine, folder }: FiledPlace,
@@ -40,7 +40,7 @@ export async function* readFiled(
   if (found !== table.sum) throw altered(folder.where(table.table), `sum ${table.sum}`, found)
 }
 
-/** Reads some columns of a table; checks each file's hash. */
+/** Reads some columns of a table, and checks the hash of each file. */
 export async function* readFiledColumns(
   { engine, folder }: FiledPlace,
   table: ManifestTable,
@@ -49,7 +49,7 @@ export async function* readFiledColumns(
   for (const file of table.files) yield* engine.plainRows(heldFile(folder, file), columns)
 }
 
-/** Path of a file, after a check that the file has not changed since it was written. */
+/** Checks that a file has not changed since it was written; returns its path. */
 function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string {
   const where = folder.where(path)
   const found = hashFile(where)
@@ -57,7 +57,7 @@ function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string
   return where
 }
 
-/** Reads a whole table, and throws if anything differs from the manifest. */
+/** Reads a whole table, and throws an error if anything differs from the manifest. */
 export async function holdFiled(place: FiledPlace, table: ManifestTable): Promise<void> {
   for await (const _ of readFiled(place, table));
 }
@@ -83,7 +83,7 @@ function altered(what: string, expected: string, got: string): Misuse {
   )
 }
 
-/** Layout version that this release writes and reads; other versions are reported as an error. */
+/** Version of the layout that this release writes and reads. Any other version causes an error. */
 export const archiveVersion = 3
 
 const fileShape = z.strictObject({
@@ -129,7 +129,7 @@ export function manifestPath({ run_date: day, part }: Part): string {
   return `days/${day}.${part}.json`
 }
 
-/** Path of a table's file, partitioned by day in Hive style. */
+/** Path of a file of a table. Files are partitioned by day in Hive style. */
 export function filePath(table: string, { run_date: day, part }: Part, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }
@@ -138,7 +138,7 @@ export function sha256Of(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Parses a manifest; rejects one of a different installation or layout. */
+/** Parses a manifest. Rejects a manifest of a different installation or layout. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {

@@ -1,4 +1,4 @@
-// The folder of an archive. Its files are drafts until they are published.
+// Reads and writes the folder of an archive. New files are drafts until they are published.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export function archivePath(env: Environment, typed: string): string {
   )
 }
 
-/** The folder of an archive; its files are named by their relative paths. */
+/** The folder of an archive. Files are named by their paths relative to this folder. */
 export class ArchiveFolder {
   readonly path: string
   readonly #drafted = new Map<string, string>()
@@ -30,7 +30,7 @@ export class ArchiveFolder {
     return join(this.path, name)
   }
 
-  /** Reads a small file; null if there is none. */
+  /** Reads a small file; null if the file does not exist. */
   async readText(name: string): Promise<string | null> {
     const path = this.where(name)
     try {
@@ -44,7 +44,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Lists the names in one of its folders. */
+  /** Lists the names in a subfolder. */
   async list(folder: string): Promise<readonly string[]> {
     try {
       return await readdir(this.where(folder))
@@ -54,7 +54,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Creates or opens the folder; rejects one that contains another installation's archive. */
+  /** Creates or opens the folder. Rejects a folder that contains the archive of another installation. */
   async claim(installation: string): Promise<void> {
     await changing(this.path, () => mkdir(this.path, { recursive: true }))
     const there = await this.readText('archive.json')
@@ -79,7 +79,7 @@ export class ArchiveFolder {
     })
   }
 
-  /** Path of a draft within the folder. */
+  /** Relative path of a draft. */
   draftName(name: string): string {
     return `${name}.${this.#mark}.part`
   }
@@ -97,7 +97,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Publishes all drafts under their final names, and replaces existing files. */
+  /** Renames all drafts to their final names, and replaces existing files. */
   async publish(): Promise<void> {
     const folders = new Set<string>()
     for (const [name, draft] of this.#drafted) {
@@ -115,7 +115,7 @@ export class ArchiveFolder {
     this.#drafted.clear()
   }
 
-  /** Deletes files, in this order. */
+  /** Deletes files in the given order. */
   async remove(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await changing(this.where(name), () => rm(this.where(name), { force: true }))
@@ -131,7 +131,7 @@ async function changing<T>(path: string, change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A rename is durable once its folder is synced. */
+/** Syncs a folder to disk. A rename is durable only after the folder is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

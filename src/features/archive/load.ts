@@ -30,20 +30,20 @@ import {
 } from './files.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
-/** Part of the archive to include in a query, and its location. */
+/** Part of the archive to include in a query, and the location of the archive. */
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
-  /** Query text; only the data that the query can read is loaded. */
+  /** Text of the query. Only the data that the query can read is loaded. */
   readonly text: string
-  /** Archived days; undefined means all of them. */
+  /** Range of archived days; undefined means all archived days. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
-  /** Current folder of the archive; if undefined, the folder in which each day was written. */
+  /** Current folder of the archive; if undefined, each day is read from the folder in which it was written. */
   readonly folder?: string | undefined
   readonly report: (line: string) => void
 }
 
-/** Keys of the tables, for their indexes. */
+/** Key columns of each table, for the indexes. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(archivedTables.map(({ name, key }) => [name, key])),
   loaded_answers: ['search_id'],
@@ -51,10 +51,12 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 }
 const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ name }) => name)
 
-/** Loads the archive into temporary tables of this connection, so that the views read both. */
+/**
+ * Loads archived rows into temporary tables of this connection. The views then read the database and the archived rows.
+ */
 export async function loadArchive(client: ArchiveReader, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
-  // Locked, because days that are archived or restored at the same time would be missed or read twice.
+  // The archive is locked, because a day that is archived or restored at the same time would be missed or read twice.
   await takeArchive(client, 'shared')
   const all = await readArchivedDays(reading.db)
   const { since = '', until = '9999-12-31' } = reading.span ?? {}
@@ -66,9 +68,9 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   await addTables(client, filled)
   const columns = await readColumnsRead(client, reading.text, tables)
   await client.query('begin read write')
-  // Values were written in UTC.
+  // Times in the archive are in UTC.
   await client.query("set local timezone = 'UTC'")
-  // Truncating makes the tables new in this transaction, so that visibility checks are avoided.
+  // A table that is truncated counts as new in this transaction, so the server skips visibility checks for its rows.
   await client.query(`truncate ${filled.map((name) => loadedTable(name)).join(', ')}`)
   const rows = await withEngine(async (engine) => {
     let sum = 0
@@ -87,7 +89,7 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   )
 }
 
-/** Columns of each table that a query may read; null: all of them. */
+/** Columns of each table that a query may read; null means all columns. */
 type ColumnsRead = ReadonlyMap<string, ReadonlySet<string> | null>
 
 async function readColumnsRead(
@@ -130,7 +132,7 @@ async function loadDay(
   return rows
 }
 
-/** Loads rows with the needed columns. If all columns are read, also checks the sum. */
+/** Loads the needed columns of a table. If all columns are needed, also checks the sum over all rows. */
 async function loadTable(
   client: ArchiveReader,
   filed: FiledPlace,
@@ -143,9 +145,9 @@ async function loadTable(
 }
 
 /**
- * Determines which tables a query may read: those that it names, those named by views or functions that it names, and
- * so on. An extra table costs only time, but a missing one would give a wrong result, so every word counts, even in
- * comments.
+ * Determines the tables that a query may read. These are the tables that the query names, the tables named by views and
+ * functions that the query names, and so on. An extra table costs only time, but a missing table would give a wrong
+ * result. Therefore, every word counts, even words in comments.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
   const texts = new Map(readViews().files.map(({ name, text }) => [name, text]))
@@ -153,7 +155,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** Words of a text, and of the definitions of everything it names. */
+/** Collects the words of a text, and the words of the definitions of all views and functions that the text names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {
@@ -168,20 +170,25 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/** Columns of a table that a planned query may read (the set also contains other words); null means all of them. */
+/**
+ * Columns of a table that a planned query may read; null means all columns. The set also contains words that are not
+ * columns.
+ */
 function columnsRead(
   { words, functions }: PlannedReading,
   table: string,
 ): ReadonlySet<string> | null {
   const read = words.get(`archived_${table}`) ?? new Set()
   const ours = new Map(readViews().files.map(({ name, text }) => [name, withoutWords(text)]))
-  // The plan shows what a function reads only if the server inlined it.
+  // The plan shows the columns that a function reads only if the server inlined the function.
   const hidden = functions.some((name) => !ours.has(name) || wordsBehind(name, ours).has(table))
-  // A whole-row reference includes all columns.
+  // A reference to a whole row reads all columns.
   return hidden || read.has('.*') ? null : read
 }
 
-/** Strips comments from a definition, because nearly all of them contain the word "results", the name of a view. */
+/**
+ * Strips comments from a definition. Nearly all comments contain the word "results", which is also the name of a view.
+ */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
@@ -204,7 +211,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Part of the archive to include, according to the flags; undefined: none. */
+/** Part of the archive to include, according to the flags; undefined if no part is to be included. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchive | undefined {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -235,14 +242,14 @@ type ArchiveReader = PoolClient
 const busy =
   'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again'
 
-/** Temporary table with the archived rows of a table. */
+/** Name of the temporary table with the archived rows of a table. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
 /**
- * Adds temporary tables to those of the database by inheritance. On this connection only, everything that reads a
- * table, including the views, reads the archived rows as well.
+ * Adds temporary tables that inherit from the tables of the database. On this connection only, every query of a table,
+ * including the queries of the views, reads the archived rows as well.
  */
 async function addTables(client: ArchiveReader, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
@@ -283,7 +290,7 @@ async function enterLoaded(
   )
 }
 
-/** Creates indexes like those of the original table. */
+/** Creates the indexes that the original tables have. */
 async function settleTables(client: ArchiveReader, tables: readonly string[]) {
   await client.query('begin read write')
   for (const name of tables) {
@@ -293,7 +300,7 @@ async function settleTables(client: ArchiveReader, tables: readonly string[]) {
   await client.query('commit')
 }
 
-/** Archived days with answers reused on other days. */
+/** Finds the archived days with answers that other days reuse. */
 async function readLenders(
   client: ArchiveReader,
   days: readonly string[],
@@ -314,9 +321,12 @@ async function readLenders(
 
 /** Tables, columns and functions in the plan of a query. */
 interface PlannedReading {
-  /** For each temporary table, all words in its scan nodes, which include all columns read. */
+  /**
+   * For each temporary table, all words in the scan nodes of the table. These words include all columns that the query
+   * reads.
+   */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
-  /** Functions that the query calls. The plan does not show the tables that they read. */
+  /** Functions that the query calls. The plan does not show the tables that these functions read. */
   readonly functions: readonly string[]
 }
 
@@ -331,21 +341,24 @@ interface Planned {
 }
 
 /**
- * Plans a query over the added, still empty tables; null if that fails. A scan of an inherited table
- * lists only the needed columns, and without indexes it lists all of them.
+ * Plans a query over the added tables, which are still empty; null if planning fails. A scan of an inherited table
+ * lists only the columns that the query needs. Because the tables have no indexes yet, the scan lists all of these
+ * columns.
  */
 async function planQuestion(client: ArchiveReader, text: string): Promise<PlannedReading | null> {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // The plan must not depend on the values, because a plan for one value may read less than a plan for another.
+    // The plan must not depend on the values of parameters, because the plan for one value may read less than the plan
+    // for another value.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {
     const reader = await findReader(client)
-    // Planning may call functions created by others, so use the read-only role.
+    // Planning may call functions that other users created, so the read-only role is used.
     if (reader !== null) await client.query(`set local role ${reader}`)
-    // As a single statement; otherwise, the server would execute anything after a semicolon.
+    // The extended protocol allows only a single statement. Otherwise, the server would execute anything after a
+    // semicolon.
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
     const plan: pg.QueryResult<Planned> = await client.query(explain)
     const words = new Map<string, Set<string>>()
@@ -358,7 +371,7 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
     )
     return { words, functions: rows.map(({ name }) => name).filter((name) => called.has(name)) }
   } catch {
-    // Any error is reported when the query itself runs.
+    // If the query is wrong, the error is reported when the query itself runs.
     return null
   } finally {
     await client.query('rollback')
@@ -374,7 +387,7 @@ function gatherWords(step: Step, words: Map<string, Set<string>>): void {
   for (const each of below) gatherWords(each, words)
 }
 
-/** Words in a value, and the marker for a whole row. */
+/** Collects the words in a value, and the marker for a whole row. */
 function wordsOf(said: unknown): ReadonlySet<string> {
   const found = JSON.stringify(said).toLowerCase()
   return new Set([...found.matchAll(/\w+|\.\*/g)].map(([word]) => word))

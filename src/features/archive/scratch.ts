@@ -10,7 +10,7 @@ import type { CopiedRows } from './copy.ts'
 
 const prefix = 'querymill-archive-'
 
-/** Creates a folder for temporary files; its name identifies the process. */
+/** Creates a folder for temporary files. The name of the folder identifies the process. */
 export async function makeScratch(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), `${prefix}${processes()}-${process.pid}-`))
@@ -19,7 +19,7 @@ export async function makeScratch(): Promise<string> {
   }
 }
 
-/** Deletes folders left by killed commands; those of live processes are kept. */
+/** Deletes the temporary folders that killed commands left. The folders of live processes are kept. */
 export async function clearScratch(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
   for (const name of names.filter((each) => isLeft(each))) {
@@ -31,7 +31,7 @@ export async function clearScratch(): Promise<void> {
   }
 }
 
-/** True for the folder of a dead process in the same pid namespace. */
+/** True for the temporary folder of a dead process in the same pid namespace. */
 function isLeft(name: string): boolean {
   if (!name.startsWith(prefix)) return false
   const [among, pid] = name.slice(prefix.length).split('-')
@@ -48,13 +48,13 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Identifies the pid namespace, because containers that share a folder each count pids from 1. */
+/** Identifies the pid namespace. Containers that share a folder each have their own pids, counted from 1. */
 function processes(): string {
   const space = process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid') : ''
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 12)
 }
 
-/** A local file that receives a text as it arrives, before it is converted. */
+/** A local file that collects a text while the text arrives, before the text is converted. */
 export class Spool {
   readonly path: string
   readonly #file: number
@@ -83,7 +83,7 @@ export class Spool {
   }
 }
 
-/** Reads a file in chunks. Each is only valid until the next one; copy it to keep it longer. */
+/** Reads a file in chunks. A chunk is valid only until the next chunk is read, and must be copied to be kept longer. */
 export function* chunksOf(path: string): Generator<Buffer> {
   const file = openSync(path, 'r')
   const buffer = Buffer.allocUnsafeSlow(256 * 1024)
@@ -96,7 +96,7 @@ export function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-/** Problems of a location on disk by error code. */
+/** Descriptions of problems with a location on disk, by error code. */
 const problems: Readonly<Record<string, string>> = {
   EACCES: 'no write permission',
   EPERM: 'no write permission',
@@ -106,7 +106,10 @@ const problems: Readonly<Record<string, string>> = {
   EEXIST: 'something else there',
 }
 
-/** Error for a location on disk that can't be written; `instead` names the flag or setting to choose another. */
+/**
+ * Error for a location on disk that can't be written. `instead` names the flag or setting that chooses another
+ * location.
+ */
 export function unwritable(
   path: string,
   cause: unknown,
@@ -120,7 +123,7 @@ export function unwritable(
   })
 }
 
-/** DuckDB reports the system's error only as text. */
+/** Returns the code of a system error that DuckDB reports only as text. */
 function saidOf(cause: unknown): string | null {
   return /No space left|Disk quota/i.test(reasonOf(cause)) ? 'ENOSPC' : null
 }

@@ -1,4 +1,4 @@
-// Decides which queries of a list are bought on a night, and stores the decision.
+// Decides which queries of a list are bought on a night, and stores the decisions.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -10,7 +10,7 @@ import { storeFirstTens } from './first-tens.ts'
 import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 
-/** Night of an adaptive schedule, about to be planned. */
+/** Night of an adaptive schedule that is about to be planned. */
 interface CadenceNight {
   readonly list: number
   readonly runDate: string
@@ -20,7 +20,7 @@ interface CadenceNight {
   readonly api: string
 }
 
-/** Decides a night of a list, given by name; does nothing for a list that was never read. */
+/** Decides a night of a list that is given by name. Does nothing for a list that was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
   {
@@ -33,8 +33,8 @@ export async function decideByName(
 }
 
 /**
- * Decides when each member of a list is next bought, based on the answers of earlier nights, and stores the decision.
- * The same night may be decided again; only answers received since then change the result.
+ * Decides when each member of a list is bought next, based on the answers of earlier nights, and stores the decisions.
+ * The same night may be decided again. A new decision differs only if answers arrived in the meantime.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
@@ -49,7 +49,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const rules = { list: String(list), longest: longestDays, share: usualShare }
   const decisions = decideNight(known, today, rules)
   const outcomes = await readOutcomes(db, night, known)
-  // Replaces earlier decisions, so that deciding the same night again changes nothing.
+  // Earlier decisions are replaced, so that deciding the same night twice has the same effect as deciding it once.
   await db.transaction().execute(async (trx) => {
     await trx.executeQuery(
       statement('keep_cadence_decisions', {
@@ -76,7 +76,10 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   })
 }
 
-/** Results of the queries that were sampled on earlier nights, have been answered, and have not been evaluated yet. */
+/**
+ * Reads the results of queries that were sampled on earlier nights, if the query was answered and the result is not
+ * recorded yet.
+ */
 async function readOutcomes(
   db: Database,
   { list, runDate }: CadenceNight,

@@ -1,4 +1,4 @@
-// The cadence command: shows intervals and savings, and what an adaptive cadence would have saved.
+// The cadence command: shows intervals and savings of adaptive lists, and estimates the savings for other lists.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -26,7 +26,7 @@ interface CadenceOptions {
   readonly share: string
 }
 
-/** Shows adaptive lists, or what an adaptive cadence would have saved; writes nothing. */
+/** Shows the adaptive lists, or estimates the savings that an adaptive cadence would have brought. Writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
@@ -70,7 +70,7 @@ function shareOf(text: string): number {
 
 type Backtest = Awaited<ReturnType<typeof backtestList>>
 
-/** Replays the past nights of a list as if it had been adaptive from the first one. */
+/** Replays the past nights of a list as if the list had been adaptive from the first night. */
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,
@@ -201,7 +201,10 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimates, with bounds, the moves hidden by skipped queries, from the random samples of recent nights. */
+/**
+ * Estimates, with bounds, how many skipped queries hid a move. The estimate is based on the random samples of recent
+ * nights.
+ */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

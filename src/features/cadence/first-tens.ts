@@ -4,31 +4,34 @@ import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Selects answers by list, nights, origin and API. */
+/** Options that select answers by list, nights, origin and API. */
 interface FirstTenOrder {
   readonly list: number
   readonly since: string
   readonly until: string
   readonly origin: Origin
   readonly api: string
-  /** If true, uses only answers from runs of the list itself, as if there were no other lists. */
+  /** If true, only answers from runs of the list itself are used, as if there were no other lists. */
   readonly own: boolean
 }
 
-/** A query of a list, with the top ten of each night. */
+/** A query of a list, with the top ten of its answer on each night. */
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
-  /** For each answer, oldest first: its day, its depth, the number of pages, and a number for each page. */
+  /**
+   * Packed top tens. For each answer, oldest first: the day, the depth, the number of pages, and a number for each
+   * page.
+   */
   readonly first_tens: Buffer
 }
 
-/** Top tens of all answers to the queries of a list as last read, in one snapshot. */
+/** Reads, in one snapshot, the top tens of all answers to the queries that a list contained when it was last read. */
 export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
 
 /**
- * Like `readFirstTens`, but also stores newly computed top tens. Each night needs the answers of two months, and
- * computing them from the results again would cost several times as much.
+ * Like `readFirstTens`, but also stores the top tens that were computed. Each night needs the answers of two months,
+ * and computing their top tens from the results again would take several times as long.
  */
 export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
 
@@ -75,7 +78,10 @@ async function lookAt(
   })
 }
 
-/** A read-only connection rejects a CTE that contains an INSERT. */
+/**
+ * Builds the CTE that stores top tens. It is left out when nothing is to be stored, because a read-only connection
+ * rejects a CTE that contains an INSERT.
+ */
 function keptOf(keep: boolean) {
   return keep
     ? sql`
@@ -87,7 +93,10 @@ function keptOf(keep: boolean) {
     : sql`select`
 }
 
-/** Top ten of an answer, computed from its results: one number per page, the same on every server. */
+/**
+ * SQL that computes the top ten of an answer from the results: one number per page. A page has the same number on every
+ * server.
+ */
 const shown = sql`
   select
     -- An answer may be deeper than a small number holds; below the top 10 its depth says nothing here.
@@ -101,7 +110,10 @@ const shown = sql`
   where held.search_id = answers.id
     and held.position between 1 and 10`
 
-/** Queries that were on the list when it was last read; with `own`, all queries that were ever on it. */
+/**
+ * Selects the queries that were on the list when it was last read. With `own`, selects all queries that were ever on
+ * the list.
+ */
 function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags
@@ -113,7 +125,7 @@ function membersOf({ list, own }: FirstTenOrder) {
       )`
 }
 
-/** Newest readable answer to each member for each night. */
+/** Selects the newest readable answer to each member of the list for each night. */
 function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
   return sql`
     select distinct on (tasks.query_id, runs.run_date)
@@ -150,7 +162,7 @@ export async function readHistoryLists(
       'lists.name',
       // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
-      // First decided night; null if no query was ever skipped.
+      // First night that a cadence decided; null if there is no such night.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

@@ -1,4 +1,5 @@
-// Decides which queries of a list are bought tonight, from the moves between their answers. All rules are pure functions.
+// Decides which queries of a list are bought tonight, from the differences between their answers. All rules are pure
+// functions.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -6,28 +7,33 @@ import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** From 0 to 1, constant per query. Prevents similar queries from becoming due on the same night. */
+  /**
+   * Number from 0 to 1 that is constant for each query. Prevents similar queries from becoming due on the same night.
+   */
   readonly spread: number
-  /** Answers of earlier nights, oldest first, each compared with the previous one. */
+  /** Comparisons of each answer of earlier nights with the previous answer, oldest first. */
   readonly steps: readonly Comparison[]
-  /** Newest answer to the query; null if none is known. */
+  /** Newest answer to the query; null if no answer is known. */
   readonly last: FirstTen | null
-  /** The answer before the newest one; null if none is known. */
+  /** The answer before the newest answer; null if there is no such answer. */
   readonly before: FirstTen | null
 }
 
 export interface CadenceRules {
   readonly list: string
-  /** Maximum days between two purchases of a query. */
+  /** Maximum number of days between two purchases of a query. */
   readonly longest: number
   /** Maximum cost as a share of the cost of daily buying. */
   readonly share: number
 }
 
-/** Half of the cost of daily buying, minus the additional cost of new queries and of queries that are bought early. */
+/**
+ * Share of the cost of daily buying that a list may cost: one half, minus a margin for new queries and for queries that
+ * are bought early.
+ */
 export const usualShare = 0.48
 
-/** A query is bought every night until it has been observed for this many nights. */
+/** Number of nights for which a query is observed, and bought every night, before it may be skipped. */
 const newNights = 5
 
 interface CadenceDecision {
@@ -35,12 +41,14 @@ interface CadenceDecision {
   readonly interval: number
   /** First day on which the query is due to be bought. */
   readonly due: number
-  /** True if the query could be skipped, but is bought to measure what skipping misses. */
+  /** True if the query could be skipped, but is bought as a sample to measure the moves that skipping misses. */
   readonly byChance: boolean
   readonly why: string
 }
 
-/** Decides all queries of a list for a night. Deterministic: the same facts always give the same decisions. */
+/**
+ * Decides for all queries of a list whether they are bought on a night. The same facts always give the same decisions.
+ */
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
@@ -72,14 +80,14 @@ export function decideNight(
   })
 }
 
-/** Determines how long a query may be skipped, based only on its own history. */
+/** Determines how long a query may be skipped, based only on the history of this query. */
 function rest(
   { query: { id, steps, last }, rate }: { query: KnownQuery; rate: number },
   interval: number,
   today: number,
 ): CadenceDecision {
   const byChance = false
-  // An answer dated in the future comes from a wrong clock, so it is not used for this night.
+  // An answer with a date in the future comes from a wrong clock, so the answer is not used for this night.
   if (last === null || last.day > today) {
     const why = 'no earlier answer is known'
     return { id, interval: 1, due: today, byChance, why }
@@ -97,7 +105,10 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Skipped queries to buy early, because another query with the same pages has moved since they were last bought. */
+/**
+ * Finds skipped queries to buy early: a related query, which shares pages with the skipped query, has moved since the
+ * skipped query was last bought.
+ */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -121,11 +132,14 @@ function wokenIn(
 /** A query with its expected number of changes per night. */
 interface Paced {
   readonly rate: number
-  /** From 0 to 1, constant per query: determines whether its interval is rounded up or down. */
+  /**
+   * Number from 0 to 1 that is constant for each query. It determines whether the interval of the query is rounded up
+   * or down.
+   */
   readonly spread: number
 }
 
-/** Limits on intervals and on the share of daily buying. */
+/** Limits on the intervals, and on the cost as a share of the cost of daily buying. */
 interface PaceLimits {
   readonly longest: number
   readonly share: number
@@ -133,19 +147,23 @@ interface PaceLimits {
   readonly chance: number
 }
 
-/** Minimum patience. With it, a query with one change in a hundred nights waits three or four nights. */
+/**
+ * Minimum patience. With this patience, a query that changes once in a hundred nights is bought every three or four
+ * nights.
+ */
 const leastPatience = 0.75
 
 /**
- * Nights between two purchases: patience divided by the cube root of the changes per night. For a given number of
- * purchases, this minimizes the sum of squared delays over all changes; eight times as many changes halve the interval.
+ * Computes the number of nights between two purchases: patience divided by the cube root of the changes per night. For
+ * a given number of purchases, this rule minimizes the sum of the squared delays of all changes. A query that changes
+ * eight times as often has half the interval.
  */
 function intervalFor({ rate, spread }: Paced, patience: number, longest: number): number {
   const nights = Math.floor(patience / Math.cbrt(rate) + spread)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** Finds the smallest patience that keeps all queries of a list within its share of daily buying. */
+/** Finds the smallest patience with which the purchases of a list stay within the allowed share of daily buying. */
 function patienceFor(queries: readonly Paced[], { longest, share, chance }: PaceLimits): number {
   const allowed = share * queries.length
   const cost = (patience: number) =>
@@ -155,7 +173,8 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
     }, 0)
   if (cost(leastPatience) <= allowed) return leastPatience
   let below = leastPatience
-  // With this patience, the most volatile query already has the longest interval, so a higher patience saves nothing.
+  // With this patience, even the query that changes most often has the longest interval, so a higher patience saves
+  // nothing.
   const mostRestless = queries.reduce((most, { rate }) => Math.max(most, rate), 0)
   let above = longest * Math.max(1, Math.cbrt(mostRestless))
   for (let halving = 0; halving < 20; halving++) {
@@ -168,17 +187,18 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
 
 /** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
-/** Half-lives in nights of the weights, for the long-term and the current rate. */
+/** Half-lives of the weights in nights, for the long-term rate (`usual`) and the current rate (`now`). */
 const halfLives = { usual: 28, now: 3 }
 /**
- * Weight of the long-term rate, in nights of the current rate. One change shortens the interval of a stable query, and
- * a few stable nights lengthen it again.
+ * Weight of the long-term rate in the estimate of the current rate, in nights. With this weight, one change shortens
+ * the interval of a stable query, and a few stable nights lengthen the interval again.
  */
 const trust = 4
 
 /**
- * Expected changes per night: observed changes divided by observed nights, weighted toward recent ones. Takes the
- * higher of the long-term and current rates, because a burst or a new regime starts with one change.
+ * Estimates the expected changes per night: observed changes divided by observed nights, where recent nights weigh
+ * more. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a single
+ * change.
  */
 function changeRate(steps: readonly Comparison[], today: number): number {
   const usual = estimate(steps, today, { ...first, halfLife: halfLives.usual })
@@ -186,7 +206,7 @@ function changeRate(steps: readonly Comparison[], today: number): number {
   return Math.max(usual, estimate(steps, today, { ...before, halfLife: halfLives.now }))
 }
 
-/** Mean of a Gamma distribution: the prior plus the observed changes and nights. */
+/** Computes the mean of a Gamma distribution from the prior and the observed changes and nights. */
 function estimate(
   steps: readonly Comparison[],
   today: number,
@@ -198,15 +218,18 @@ function estimate(
   for (const { since, day, moves } of steps) {
     const last = weightOf(day)
     if (moves > 0) seen += last
-    // Adds the weights of all nights after the previous answer, up to this one.
+    // Adds the weights of all nights after the previous answer, up to and including the night of this answer.
     watched += (last - weightOf(since)) / (1 - 2 ** (-1 / halfLife))
   }
   return seen / watched
 }
 
-/** Minimum number of shared top-ten pages for two queries to be related. */
+/** Two queries with at least this number of shared top-ten pages count as related. */
 const leastShared = 4
-/** A page in more answers than this does not relate queries; a home page, for example, is in all of them. */
+/**
+ * A page that occurs in more answers than this does not relate queries. For example, a home page may occur in every
+ * answer.
+ */
 const mostAnswers = 50
 
 /** A query with the pages of its top ten. */
@@ -215,7 +238,7 @@ interface Shelf {
   readonly pages: readonly number[]
 }
 
-/** Returns a function that finds queries that have at least four top-ten pages in common with a given query. */
+/** Returns a function that finds the queries that share at least four top-ten pages with a given query. */
 function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly string[] {
   const holders = new Map<number, string[]>()
   for (const { id, pages } of shelves) {
@@ -237,19 +260,21 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of skipped queries bought every night, to measure what skipping misses. */
+/** Share of skipped queries that are bought every night as a sample, to measure the moves that skipping misses. */
 const chanceShare = 0.05
 
-/** Pseudo-random number from 0 to 1, determined by the words. */
+/** Computes a pseudo-random number from 0 to 1. The same words always give the same number. */
 export function drawnFrom(...words: readonly string[]): number {
   const bytes = createHash('sha256').update(JSON.stringify(words)).digest()
   return bytes.readUInt32BE(0) / 2 ** 32
 }
 
-/** Top ten of a query's answer on one night. Nights are days since 1970-01-01: calendar dates, not instants. */
+/**
+ * Top ten of a query's answer on one night. A night is a calendar date, given as the number of days since 1970-01-01.
+ */
 export interface FirstTen {
   readonly day: number
-  /** Highest position in the answer; nothing is known below it. */
+  /** Highest position in the answer. Nothing is known about pages below this position. */
   readonly depth: number
   /** Pages at positions 1 to 10, best first, each represented by a number. */
   readonly pages: readonly number[]
@@ -264,14 +289,17 @@ export interface Comparison {
 
 const firsts = 10
 
-/** Pages that entered or left the top ten, down to the depth of both answers; null if they can't be compared. */
+/**
+ * Finds the pages that entered or left the top ten. Only positions within the depth of both answers are compared. Null
+ * if the answers can't be compared.
+ */
 export function movesBetween(
   before: FirstTen,
   after: FirstTen,
 ): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Usually nothing has changed.
+  // Answers with the same pages share one array, so this comparison is fast when nothing changed, as usual.
   if (before.pages === after.pages) return { entered: [], left: [] }
   const old = reaching(before, places)
   const now = reaching(after, places)
@@ -286,7 +314,7 @@ function reaching({ pages }: FirstTen, places: number): readonly number[] {
   return places < firsts ? pages.slice(0, places) : pages
 }
 
-/** Compares two answers; null if they can't be compared. */
+/** Compares two answers; null if the answers can't be compared. */
 export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
   const moves = movesBetween(before, after)
   if (moves === null) return null
@@ -297,7 +325,7 @@ export function dateOf(day: number): string {
   return formatDate(day * dayMs)
 }
 
-/** Unpacks answers from the database; consecutive ones with the same pages share an array. */
+/** Unpacks answers from the database. Consecutive answers with the same pages share one array. */
 export function unpackFirstTens(packed: Buffer): readonly FirstTen[] {
   const firstTens: FirstTen[] = []
   let before = { from: 0, to: 0, pages: [] as readonly number[] }

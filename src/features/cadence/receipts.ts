@@ -1,51 +1,58 @@
-// Reads past nights of adaptive lists, with the calls they saved and the moves they hid.
+// Reads past nights of adaptive lists, with the number of calls that were saved and the number of moves that were
+// hidden.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 
-/** An adaptive list: its newest decision, and the results of recent nights. */
+/** An adaptive list, with the newest decision and the totals of recent nights. */
 export interface CadenceReceipt {
   readonly list: string
-  /** Last night that was decided. */
+  /** Newest night that was decided. */
   readonly run_date: string
-  /** Number of queries with an interval of 1 day, 2 days and so on. */
+  /** Number of queries with an interval of 1 day, of 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /** Totals over those nights: queries of the list, queries bought, queries skipped, and queries sampled. */
+  /** Totals over these nights: queries of the list, queries bought, queries skipped, and queries sampled. */
   readonly queries: number
   readonly asked: number
   readonly rested: number
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Sampled queries that were compared, and those that hid a move. */
+  /**
+   * Sampled queries that were compared with their previous answer. `moved` counts the queries among them that had
+   * moved.
+   */
   readonly compared: number
   readonly moved: number
 }
 
 const recentNights = 28
 
-/** All adaptive lists, over the nights of the last four weeks. */
+/** Reads all adaptive lists, each with totals over the nights of the last four weeks. */
 export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: recentNights })
 }
 
-/** A night of a list that is adaptive now or became adaptive later. */
+/** A night of an adaptive list, possibly from the time before the list became adaptive. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
   readonly credits: number
-  /** Null, like the following fields except moves, if all queries were bought on that night. */
+  /** Null if all queries were bought on that night. In that case, the following fields except `moves` are null too. */
   readonly credits_saved: number | null
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
-  /** Estimated number of skipped queries that hid a move, based on the sampled ones; also null if none was compared. */
+  /**
+   * Estimated number of skipped queries that hid a move, based on the sampled queries. Also null if no sampled query
+   * was compared.
+   */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null
 }
 
-/** All nights of adaptive lists, newest first, including nights before the lists became adaptive. */
+/** Reads all nights of adaptive lists, newest first, including nights before the lists became adaptive. */
 export function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },

@@ -1,4 +1,5 @@
-// Replays past nights as if the list had been adaptive, and estimates what skipping saves and misses.
+// Replays past nights of a list as if the list had been adaptive, and estimates the calls that skipping saves and the
+// moves that it misses.
 
 import {
   type CadenceRules,
@@ -10,7 +11,7 @@ import {
   stepBetween,
 } from './night.ts'
 
-/** A query with its answers night by night, oldest first. */
+/** A query, with its answers night by night, oldest first. */
 export interface QueryHistory {
   readonly id: string
   readonly firstTens: readonly FirstTen[]
@@ -20,18 +21,18 @@ export interface ReplayedNight {
   readonly day: number
   /** Number of queries that daily buying would buy. */
   readonly queries: number
-  /** Queries that are still bought under the adaptive cadence. */
+  /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
-  /** Queries among the bought ones that could be skipped and were sampled at random. */
+  /** Bought queries that could be skipped, but are bought as a random sample. */
   readonly byChance: readonly string[]
 }
 
-/** Number of past days used for a decision. */
+/** Number of past days whose answers are used for a decision. */
 export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Replays the nights of a list as if its cadence had applied from the first one. */
+/** Replays the nights of a list as if the adaptive cadence had applied from the first night. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -59,7 +60,10 @@ export function replayNights(
   })
 }
 
-/** The list as it was last read before a night. A query belongs to the list from its first answer to its last. */
+/**
+ * Returns the queries of the list as it was last read before a night. A query belongs to the list from its first answer
+ * to its last.
+ */
 function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
@@ -71,7 +75,7 @@ function membersAt(
   })
 }
 
-/** Nights of all histories, each with the queries answered that night. */
+/** Returns the nights of all histories, each with the queries that were answered on that night. */
 function nightsOf(histories: readonly QueryHistory[]) {
   const nights = new Map<number, { history: QueryHistory; firstTen: FirstTen }[]>()
   for (const history of histories) {
@@ -86,7 +90,7 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
-/** Describes a query by its answers, oldest first. */
+/** Describes a query by its answers, which are given oldest first. */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
   const steps = firstTens.slice(1).flatMap((after, index) => {
     const before = firstTens[index]
@@ -96,12 +100,12 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
-/** A move is seen in time if it is seen at most this many nights later than with daily buying. */
+/** A move counts as seen in time if the delay, compared with daily buying, is at most this many nights. */
 const inTimeNights = 2
 
 /**
- * Adds up the nights of a replay for some of its queries. The bounds are Wilson's, with each query's moves as one
- * cluster.
+ * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, in which the moves of each
+ * query form one cluster.
  */
 export function sumUp(
   histories: readonly QueryHistory[],
@@ -150,17 +154,19 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered([...clusters.values()])
 }
 
-/** A page that entered or left the top ten of a query, as seen with daily buying. */
+/** A page that entered or left the top ten of a query, as daily buying would show. */
 interface Move {
   readonly id: string
   readonly day: number
   readonly page: number
   readonly entered: boolean
-  /** Number of nights until the move is seen; null if it is never seen. */
+  /** Number of nights until the move is seen; null if the move is never seen. */
   readonly late: number | null
 }
 
-/** All moves in the histories, and the nights on which they are seen if the list is bought on the given nights. */
+/**
+ * Finds all moves in the histories, and the delay with which each move is seen if only the given purchases are made.
+ */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -194,7 +200,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Matches each observed move to at most one actual move, the newest that fits. */
+/** Matches each observed move to at most one actual move, which is the newest move that fits. */
 function judge(
   truth: readonly Change[],
   seen: readonly Change[],
@@ -214,8 +220,9 @@ function judge(
 }
 
 /**
- * Estimates how many of the queries that could be skipped (`resting`) hid a move, from those that were sampled (`drawn`)
- * and had moved. The sample is random, so it represents all of them. The bounds are Wilson's, with continuity correction.
+ * Estimates how many of the queries that could be skipped (`resting`) hid a move. The estimate uses the sampled queries
+ * (`drawn`) and the number of sampled queries that had moved (`moved`). The sample is random, so it represents all
+ * queries that could be skipped. The bounds are Wilson's interval with continuity correction.
  */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
@@ -239,8 +246,9 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Wilson's interval with continuity correction for `some` of `many`. It errs on the wide side, even if none or all of a
- * few observations are positive. `many` may be fractional: the effective number of independent observations.
+ * Computes Wilson's interval with continuity correction for `some` of `many`. The interval is rather too wide than too
+ * narrow, even if none or all of a few observations are positive. `many` is the effective number of independent
+ * observations, and may be fractional.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -256,15 +264,15 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Counts of correlated observations: the moves of one query. */
+/** Counts of correlated observations, such as the moves of one query. */
 interface Cluster {
   readonly some: number
   readonly many: number
 }
 
 /**
- * Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as fewer
- * observations; the variance between clusters determines how many.
+ * Computes Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as
+ * fewer independent observations. The variance between clusters determines the effective number of observations.
  */
 function clustered(clusters: readonly Cluster[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)

@@ -1,4 +1,4 @@
-// The demo command: buys a small list over many nights from a simulated API and shows the results.
+// The demo command: buys a small list on many nights from a simulated API, and shows the results.
 import { join } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -34,7 +34,10 @@ import {
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
 const historyList = 'demo-history'
-/** List that is bought daily in the first half and adaptively in the second, so that both can be compared. */
+/**
+ * List that is bought daily in the first half of the nights and adaptively in the second half, so that both cadences
+ * can be compared.
+ */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -51,7 +54,7 @@ export type StartDrifting = (options: {
   readonly calm?: boolean
 }) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
 
-/** Starts the same service behind a proxy that has its own balance and can corrupt answers on request. */
+/** Starts the same service behind a proxy. The proxy has its own balance, and can corrupt answers on request. */
 export type StartSpoilt = (
   options: Parameters<StartDrifting>[0] & { readonly credits: number },
 ) => Promise<MonthStage & { close(): Promise<void> }>
@@ -70,7 +73,7 @@ interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly cadence: boolean
 }
 
-/** Runs the demo from an empty database to answers, then shows where to find the results. */
+/** Runs the demo, starting with an empty database. At the end, shows where to find the results. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
   starts: Starts,
@@ -78,12 +81,12 @@ export async function runDemo(
   const faults = options.faults === true
   const cadence = options.cadence === true
   if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
-  // Without flags, the history contains an alert and a night that is left out.
+  // Without flags, the history contains an alert, and a suspect night that is left out of the analysis.
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
-  // Ignores the configured API: a demo must never call a paid one.
+  // The configured API is ignored, because a demo must never call a paid API.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
   const drainOptions = { signal, report: say }
@@ -95,7 +98,7 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
-  // Uses the default origins of a new session, so that the desk's keyword tables are ready.
+  // Computes the sums for the default origins of a new session, so that the keyword tables of the desk are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await showReceipts(mill)
   if (faults && options.json !== true) showMonth()
@@ -104,8 +107,7 @@ export async function runDemo(
 }
 
 /**
- * Buys the nights from a separate service. The service fails on purpose if the demo covers a month or runs without
- * flags.
+ * Buys the nights from a separate service. The service injects faults if the demo covers a month or runs without flags.
  */
 async function runHistory(
   mill: Mill,
@@ -146,8 +148,8 @@ function readNights(typed: string, faults: boolean): number {
 }
 
 /**
- * Copy of the program that buys from a different URL, with its own key and account. Its answers are still marked as
- * sandbox.
+ * Returns a copy of the `Mill` that buys from a different URL with a different key and account. The answers are still
+ * marked as sandbox.
  */
 function withApi(
   mill: Mill,
@@ -157,7 +159,7 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the adaptive lists, and what they saved. */
+/** Prints the adaptive list of the demo, and the calls that the cadence saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
   print(`\nADAPTIVE CADENCE, in the second half of the nights (${npmRun('cadence')}):\n`)
@@ -165,14 +167,14 @@ async function showReceipts({ db }: Mill): Promise<void> {
   print(`\nAs charts: ${npmRun('desk')}, then open http://127.0.0.1:8750/cadence`)
 }
 
-/** Shows sandbox answers in the views if this is an embedded database without live answers. */
+/** Lets the views show sandbox answers, if the database is the embedded database and contains no live answers. */
 async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
   await setOrigins(mill.db, 'live,sandbox')
   say('the views of this database now show answers of the sandbox too (querymill.origins)')
 }
 
-/** If there are no own domains yet, marks two domains from the answers as our own. */
+/** Marks two domains from the answers as our own, if no domain is marked yet. */
 async function makeDomainsOurs(mill: Mill): Promise<void> {
   if (await hasLiveAnswers(mill.db)) return
   const shown = 'inputs/demo/domains.csv'
@@ -180,7 +182,7 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
   await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
-/** Names the commands that show what the faults of the month did. */
+/** Prints the commands that show the effects of the month's faults. */
 function showMonth(): void {
   print('\nThe faults of the month, and what they did:')
   print(
@@ -218,7 +220,7 @@ const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
   ...{ rival: null, feature: null, confirm: 1 },
 }
 
-/** Loads the demo's alert rules if there are none. */
+/** Loads the alert rules of the demo, if there are no alert rules yet. */
 async function watchMonth(db: Database, list: string): Promise<void> {
   if ((await readAlertRules(db)).length > 0) return
   await replaceAlertRules(db, [
@@ -245,7 +247,7 @@ async function countRows(db: Database): Promise<readonly (readonly [string, numb
   return counts
 }
 
-/** SQL query used in the demo, written as an analyst would. */
+/** SQL query of the demo, written as an analyst would write it. */
 const question = `select d.host, count(distinct s.query_id) as queries, min(o.position) as best
 from searches s
 join organic_results o on o.search_id = s.id
@@ -255,7 +257,7 @@ group by d.host
 order by queries desc, d.host
 limit 5`
 
-/** True if the database contains an answer paid for with real credits. */
+/** True if the database contains an answer that was paid for with real credits. */
 async function hasLiveAnswers(db: Database): Promise<boolean> {
   const live = await db
     .selectFrom('searches')

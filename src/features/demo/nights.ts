@@ -28,7 +28,7 @@ const purposes = {
 
 type Purpose = keyof typeof purposes
 
-/** Simulated API of the month, with controls for its faults and balance. */
+/** Simulated API for the month, with controls for its faults and its balance. */
 export interface MonthStage {
   readonly url: string
   readonly key: string
@@ -42,14 +42,17 @@ export const leastNights = 12
 const usualNights = 4
 const plannedPurposes = Object.keys(purposes) as readonly Purpose[]
 
-/** Chooses the fault of a night. The first nights are normal; then each fault occurs once, evenly spaced. */
+/**
+ * Chooses the fault of a night; null for a normal night. The first nights are normal. After them, each fault occurs
+ * once, at regular distances.
+ */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / plannedPurposes.length)
   const since = night - usualNights
   return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
 }
 
-/** A single fault, four nights before the newest. */
+/** Chooses a single fault for the whole history. The fault occurs four nights before the newest night. */
 export function onePurpose(night: number, nights: number): Purpose | null {
   return night === nights - 5 ? 'shallow' : null
 }
@@ -57,20 +60,20 @@ export function onePurpose(night: number, nights: number): Purpose | null {
 const spentByOthers = 25
 
 /**
- * Half of the credits for these nights and queries, including about five extra nights. This amount is available at
- * first, and added again halfway through.
+ * Half of the credits that the given nights and queries cost, with about five extra nights. This amount is the first
+ * balance of the account. The same amount is added halfway through the nights.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
 
-/** Options for a drain of the demo. */
+/** Options for the demo's workers, which buy until nothing is left to buy. */
 interface Draining {
   readonly signal: AbortSignal
   readonly report: (line: string) => void
 }
 
-/** Processes the sample list from file to answers, as enqueue and work do. */
+/** Buys the sample list: reads the file, plans a run and buys the answers, as `enqueue` and `work` do. */
 export async function runSample(mill: Mill, options: Draining): Promise<Summary> {
   const runDate = localDate(mill.config.zone, new Date())
   await planSample(mill, {
@@ -85,14 +88,14 @@ export async function runSample(mill: Mill, options: Draining): Promise<Summary>
 /** A history to be bought day by day. */
 export interface History extends Draining {
   readonly nights: number
-  /** Sets the date in the service. */
+  /** Sets the current date of the service. */
   readonly setDay: (day: Date) => void
   readonly list: string
-  /** Null if there are no faults. */
+  /** Controls of the simulated API; null if the history has no faults. */
   readonly stage: MonthStage | null
   /** Chooses the fault of a night. */
   readonly purpose?: typeof purposeOf
-  /** If true, queries are skipped in the second half depending on their history. */
+  /** If true, the cadence is adaptive in the second half of the nights. */
   readonly rests?: boolean
 }
 
@@ -103,11 +106,13 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so for an adaptive list all of its queries would already be answered tonight.
+    // The sample was bought today. If the history ended today, all queries of an adaptive list would already have an
+    // answer for the night, so this history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // The dates are in the past but the answers are bought today; the list's name marks the history as simulated.
+    // The run dates are in the past, but the answers are bought today. The name of the list shows that the history is
+    // simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
     if (stage !== null) setTheStage(stage, { purpose, night, nights })
@@ -119,7 +124,7 @@ export async function runNights(
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
-      // As the following night would do, this cancels the remaining tasks.
+      // Cancels the remaining tasks, as the following night would do.
       await cancelRun(mill.db, run)
       await endRuns(mill.db, options.report)
       continue
@@ -132,7 +137,8 @@ export async function runNights(
 }
 
 /**
- * Sets up the fault of a night. Early on, another program spends credits; halfway through, the account is topped up.
+ * Sets up the fault of a night. Early in the history, another program spends credits of the account. Halfway through,
+ * the account is topped up.
  */
 function setTheStage(
   stage: MonthStage,

@@ -1,4 +1,5 @@
-// Selects related searches to add: new ones that pass the filters, most promising first.
+// Selects the related searches to add. Only new related searches that pass the filters are selected, most promising
+// first.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -8,17 +9,17 @@ import type { RelatedQuery } from './statements.ts'
 /** Rules for selecting related searches. */
 export interface SelectionRules {
   readonly wanted: TextFilter
-  /** Existing queries. A related search that is similar to one of them is not added. */
+  /** Existing queries. A related search that is similar to an existing query is not added. */
   readonly there: Iterable<Query>
   /** Scripts used in the list. */
   readonly scripts: ReadonlySet<string>
-  /** Expected price of a query. */
+  /** Returns the expected price of a query. */
   readonly price: (query: Query) => number
-  /** Maximum expected cost of all of them together. */
+  /** Maximum expected cost of all selected related searches together. */
   readonly credits: number
 }
 
-/** Counts of related searches not selected, by reason. */
+/** Number of related searches that were examined but not selected, by reason. */
 interface LeftOut {
   unwanted: number
   twins: number
@@ -30,13 +31,13 @@ interface LeftOut {
 export interface Chosen {
   readonly queries: readonly RelatedQuery[]
   readonly leftOut: Readonly<LeftOut>
-  /** Number of candidates examined before there were enough. */
+  /** Number of candidates that were examined before the budget or the candidates were used up. */
   readonly looked: number
   /** True if the next candidate would have exceeded the budget. */
   readonly short: boolean
 }
 
-/** Selects candidates in order until the credits are allocated. */
+/** Selects candidates in the given order until the next candidate would exceed the credits. */
 export async function choose(
   pages: AsyncIterable<readonly RelatedQuery[]>,
   choice: SelectionRules,
@@ -77,7 +78,9 @@ function reasonAgainst(
   return known.has(likeness(candidate)) ? 'twins' : null
 }
 
-/** Key that is equal for queries with nearly the same results, even with a different number of results. */
+/**
+ * Key that is equal for queries with nearly the same results. The requested number of results does not affect the key.
+ */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
@@ -85,13 +88,16 @@ function likeness({ q, location, hl, gl, device }: Query): string {
 /** Returns true if a text passes the filters. */
 export type TextFilter = (text: string) => boolean
 
-/** Values of --match and --not; each may be repeated. */
+/** Values of --match and --not. Both flags may be repeated. */
 export interface TypedFilter {
   readonly match?: readonly string[]
   readonly not?: readonly string[]
 }
 
-/** Builds a filter: a text must match at least one --match, if any are given, and no --not. */
+/**
+ * Builds a filter. A text passes if it matches at least one --match, or if there is no --match. A text that matches a
+ * --not never passes.
+ */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))
@@ -121,7 +127,7 @@ function readExpression(flag: string, typed: string, source: string): TextFilter
   }
 }
 
-// These scripts have no blanks between words, so only substrings can be matched.
+// Texts in these scripts have no blanks between words, so a pattern can only be searched as a substring.
 const unparted =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
@@ -133,7 +139,7 @@ function holdsAll(words: readonly string[]): TextFilter {
   }
 }
 
-/** Scripts by their Unicode names; those used together by one language are grouped. */
+/** Scripts by their Unicode names. Scripts that one language uses together form one group. */
 const knownScripts: readonly (readonly [string, RegExp])[] = [
   ['Latin', /\p{Script=Latin}/u],
   ['Cyrillic', /\p{Script=Cyrillic}/u],
@@ -147,7 +153,7 @@ const knownScripts: readonly (readonly [string, RegExp])[] = [
   ['Thai', /\p{Script=Thai}/u],
   ['Georgian', /\p{Script=Georgian}/u],
   ['Armenian', /\p{Script=Armenian}/u],
-  // Chinese and Japanese share characters, so short texts can't be assigned to one of them.
+  // Chinese and Japanese share characters, so the language of a short text can't be determined.
   ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
   ['Hangul', /\p{Script=Hangul}/u],
 ]
@@ -156,7 +162,7 @@ const letter = /\p{L}/u
 const latin = 'Latin'
 const other = 'other'
 
-/** Scripts of the letters in a text. */
+/** Returns the scripts of the letters in a text. */
 function scriptsOf(text: string): ReadonlySet<string> {
   if (/^[\u0020-\u007e]*$/.test(text)) return new Set(/[a-z]/i.test(text) ? [latin] : [])
   const found = new Set<string>()
@@ -167,14 +173,17 @@ function scriptsOf(text: string): ReadonlySet<string> {
   return found
 }
 
-/** Scripts of all letters in some texts. */
+/** Returns the scripts of all letters in the given texts. */
 export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) for (const script of scriptsOf(text)) found.add(script)
   return found
 }
 
-/** True for a text in the scripts of a list; the text may contain Latin names, but must not consist of them alone. */
+/**
+ * True for a text in the scripts of a list. The text may contain Latin names, but must not consist of Latin names
+ * alone.
+ */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf(text)]
   if (own.some((script) => script !== latin && !list.has(script))) return false
@@ -184,7 +193,7 @@ export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
 // Separators between words. Punctuation inside words is kept: "node.js", "c++" and "c#" are distinct.
 const between = /[\s\p{Pd}_/,;:!?"'`’‘“”«»()[\]{}]+/u
 
-/** Words of a text in lower case. */
+/** Returns the words of a text in lower case. */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
@@ -199,7 +208,8 @@ export function twinKey(text: string): string {
 }
 
 /**
- * Strips common plural endings of English, Spanish, French and Portuguese; the result is a comparison key, not a word.
+ * Strips common plural endings of English, Spanish, French and Portuguese. The result may not be a correct word,
+ * because it is only used to compare texts.
  */
 function singular(word: string): string {
   if (word.length < 4 || !/^\p{L}+$/u.test(word)) return word

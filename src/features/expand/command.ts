@@ -1,4 +1,4 @@
-// The expand command: adds related searches of a list, round by round.
+// The expand command: buys the related searches of a list, round by round.
 
 import { addYesHint, type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -44,7 +44,8 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
 }
 
 const mostDepth = 20
-// Contains no comma or space, because users type list names and separate them by commas.
+// The ending contains no comma or space, because users type list names on the command line and separate the names by
+// commas.
 const ending = '-expanded'
 
 /** Validates the flags before anything is opened. */
@@ -79,7 +80,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // As for every purchase, the exit code of a preview tells whether the plan fits the limits.
+  // As for every purchase, the exit code of a preview tells whether the plan stays within the limits.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 
@@ -101,7 +102,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   ]
 }
 
-/** The column of parameters is shown if any query has parameters. */
+/** Formats the queries as a table. The column of parameters is shown if any query has parameters. */
 function queryTable(queries: readonly RelatedQuery[]): string {
   const variants = queries.map(variantOf)
   const varied = variants.some((variant) => variant !== '')
@@ -123,7 +124,7 @@ function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
     .join(', ')
 }
 
-/** Why some examined candidates were not selected; empty if all were. */
+/** Explains why examined candidates were not selected; empty if all examined candidates were selected. */
 function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
   const { unwanted, twins, other_script: script, unusable } = leftOut
   const reasons = [
@@ -152,7 +153,7 @@ function balanceLine({ preview: { balance } }: Takeable): string {
   return `balance     ${formatNumber(remaining)} now, ${after === null ? 'unknown' : formatNumber(after)} after; credit floor: ${formatNumber(floor)}${short}`
 }
 
-/** Lines about the result, and the next command. */
+/** Lines about the result, and about the next command to run. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   const { kind, round, run, state: stand, again, lowered } = outcome
   const { into, credits, depth } = order
@@ -200,7 +201,7 @@ function openCount({ state: stand }: ExpandOutcome): string {
   return count(open, 'query')
 }
 
-/** Table of the rounds, and whether the newest one yielded less than the previous one. */
+/** Table of the rounds, followed by a note if the newest round yielded less than the previous round. */
 function roundLines(rounds: readonly RoundYield[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
@@ -220,7 +221,7 @@ function roundLines(rounds: readonly RoundYield[]): string[] {
   return [table, ...lessonLine(rounds)]
 }
 
-/** Cells of a round. Without answers, the yield is unknown rather than zero. */
+/** Cells of the table for a round. As long as a round has no answers, its yield is unknown rather than zero. */
 function cellsOf(round: RoundYield): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)

@@ -1,4 +1,4 @@
-// Expands a list by the related searches in its answers, round by round, within a budget.
+// Expands a list: adds the related searches in the answers to its queries, round by round, within a budget.
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -45,15 +45,15 @@ export interface ExpandOrder {
 
 /** Callbacks for user interaction. */
 export interface ExpandPrompts {
-  /** If true, shows what would be added, and changes nothing. */
+  /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
-  /** Shows what is or would be added. */
+  /** Shows the queries that are added or would be added. */
   readonly show: (found: Takeable) => void
 }
 
-/** Queries that can be added, and why others were not selected. */
+/** Queries that can be added, and the number of candidates that were not selected, by reason. */
 export interface Takeable extends Chosen, Frontier {
-  /** Earliest round whose answers were searched for them; 0 is the list itself. */
+  /** Earliest round whose answers were searched for related searches; 0 is the list itself. */
   readonly from: number
   readonly preview: Awaited<ReturnType<typeof preview>>
 }
@@ -64,15 +64,18 @@ export interface ExpandOutcome {
   readonly round: number
   readonly run: number | null
   readonly state: ExpansionState
-  /** Null if no related search was selected. */
+  /** Selected related searches; null if none was selected. */
   readonly found: Takeable | null
-  /** Number of queries in a run that was planned again without adding new ones. */
+  /** Number of queries that were added earlier and are planned again, in a run without new queries. */
   readonly again: number
-  /** New budget of an open run whose budget was higher than the remaining credits; null if unchanged. */
+  /**
+   * New budget of an open run whose old budget was higher than the remaining credits; null if the budget is unchanged.
+   */
   readonly lowered: number | null
 }
 
-// Each retry means that another process made progress, so this many retries are never needed.
+// Maximum number of retries. Each retry means that another process made progress, so this many retries are never
+// needed.
 const mostTries = 20
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
@@ -104,7 +107,7 @@ interface Expansion<Step = ExpandStep> {
   readonly prompts: ExpandPrompts
 }
 
-/** Returns null if another process has changed the state first. */
+/** Performs a step. Returns null if another process changed the state before. */
 async function doStep(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -121,7 +124,7 @@ async function doStep(
       if (prompts.preview || state.into === null) return waiting
       const expanding = { into: state.into, origin: desk.supplier.origin }
       const lowered = await lowerBudget(desk.db, expanding, order.credits)
-      // After a crash between planning and queueing, no worker knows about the run, so queue it again.
+      // After a crash between planning and queueing, no worker knows about the run, so the run is queued again.
       const queue = await desk.queue()
       for (const run of state.openRuns) await queueRun(desk, queue, run)
       return { ...waiting, lowered }
@@ -190,7 +193,8 @@ async function find(
 const bands = priorities.last - priorities.usual + 1
 
 /**
- * Divides the queries into five priority bands, most promising first, so that a stop leaves the least valuable ones.
+ * Divides the queries into five priority bands, most promising first. If purchases stop early, the least promising
+ * queries are left.
  */
 function inBands(
   queries: readonly RelatedQuery[],
@@ -211,13 +215,16 @@ function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
 type ExpandStep =
   /** Workers have not answered all added queries yet. */
   | { readonly kind: 'wait'; readonly round: number }
-  /** Added queries that were never bought come first: their planning was interrupted, or credits ran out. */
+  /**
+   * Queries were added earlier but never bought, because planning was interrupted or credits ran out. They are planned
+   * before new queries are added.
+   */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
   | TakeStep
   /** The credits are used up. */
   | { readonly kind: 'spent' }
 
-/** Credits are left, and answers of these rounds may contain more related searches. */
+/** Credits are left, and the answers of the rounds `from` to `until` may contain more related searches. */
 interface TakeStep {
   readonly kind: 'take'
   readonly from: number
@@ -225,21 +232,21 @@ interface TakeStep {
   readonly share: number
 }
 
-/** Rounds of an expansion so far, and the remaining credits. */
+/** Rounds of an expansion up to now, and the remaining credits. */
 export interface RoundsState {
   readonly rounds: readonly Round[]
   /** True while a run of the list is open. */
   readonly busy: boolean
   readonly depth: number
-  /** Remaining credits of the typed budget. */
+  /** Credits that are left of the typed budget. */
   readonly left: number
-  /** Highest price of a query. */
+  /** Highest observed price of the cheapest price class. */
   readonly price: number
 }
 
 /**
- * Decides the next step. A round starts when the previous one is done. Credits are divided evenly among the remaining
- * rounds; what is left after the last one is spent on the most promising queries of all rounds.
+ * Decides the next step. A round starts when the previous round is done. Credits are divided evenly among the remaining
+ * rounds. Credits that are left after the last round are spent on the most promising queries from all rounds.
  */
 export function nextRound({ rounds, busy, depth, left, price }: RoundsState): ExpandStep {
   const newest = rounds.at(-1)
@@ -256,7 +263,7 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState): Ex
 /** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Estimates the cost of these queries, in addition to all open tasks. */
+/** Estimates the cost of the given queries, and the balance after these queries and all open tasks. */
 async function preview(
   desk: ExpandDesk,
   { funds, left }: ExpansionState,
@@ -274,7 +281,7 @@ async function preview(
   return { queries: queries.length, estimate, balance }
 }
 
-/** Plans a run of added queries that are still unplanned; returns null if another process is doing so. */
+/** Plans a run of added queries that have no run yet; returns null if another process is planning the same queries. */
 async function planUnasked(
   desk: ExpandDesk,
   order: ExpandOrder,
@@ -303,10 +310,13 @@ async function planUnasked(
   }
 }
 
-/** Practically unlimited: an expansion reuses existing answers, however old they are, and never buys them again. */
+/**
+ * Maximum age of a reused answer, practically unlimited. An expansion reuses existing answers, however old they are,
+ * and never buys an answer again.
+ */
 const mostAgeMs = 36_500 * dayMs
 
-/** State of an expansion: its rounds so far, and what is left of its credits. */
+/** State of an expansion: the rounds up to now, and the credits that are left. */
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 /** Reads everything needed to decide the next step. */
@@ -316,7 +326,7 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   const used = expanding === null ? 0 : await readUsed(db, expanding)
   return {
     list,
-    /** Id of the target list; null if nothing was added yet. */
+    /** Id of the target list; null if the list does not exist yet. */
     into,
     rounds: expanding === null ? [] : await readRounds(db, expanding),
     /** Unfinished runs of the target list. */
@@ -327,7 +337,7 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   }
 }
 
-/** Finds the source and target lists; rejects lists that are in use for something else. */
+/** Finds the source list and the target list. Rejects a list that is used for something else. */
 async function findLists(
   db: Database,
   order: ExpandOrder,
@@ -349,7 +359,10 @@ async function findLists(
   )
 }
 
-/** Returns the expected price of a query. It is at least one credit, so that the budget is used up eventually. */
+/**
+ * Returns a function that estimates the price of a query. The price is at least one credit, so that the budget is used
+ * up eventually.
+ */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {
@@ -358,7 +371,7 @@ function expectedPrice({ costs }: Funds): (query: Query) => number {
   }
 }
 
-/** Returns the highest price of the cheapest class: with less than that, nothing can be bought. */
+/** Returns the highest observed price of the cheapest price class. With fewer credits, no query can be bought. */
 function leastPrice({ costs }: Funds): number {
   return costs.length === 0 ? 1 : Math.max(1, Math.min(...costs.map(({ dearest }) => dearest)))
 }

@@ -1,4 +1,4 @@
-// Statements of expansions: their rounds, and the candidate related searches.
+// Database statements about expansions: the rounds of an expansion, and the related searches that are candidates.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { countOf, sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
@@ -7,7 +7,7 @@ import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
 
-/** A target list, and the origin of the answers used. */
+/** A target list, and the origin of the answers that are used. */
 interface Expanding {
   readonly into: number
   readonly origin: string
@@ -16,7 +16,7 @@ interface Expanding {
 /** Progress of a round. */
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Rounds of a list so far. */
+/** Reads the rounds of a target list up to now. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -28,7 +28,7 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .select(({ fn }) => [
       'expansions.round',
       fn.countAll<number>().as('queries'),
-      // Queries that were added but are not in any run yet.
+      // Queries that were added but do not belong to a run yet.
       fn.countAll<number>().filterWhere('expansions.run_id', 'is', null).as('unplanned'),
       fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
       // Queries that were never bought, because the budget was used up or the run was cancelled.
@@ -44,7 +44,10 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .execute()
 }
 
-/** Credits used or reserved by the list's runs, including the bound of each call with an unknown cost. */
+/**
+ * Adds up the credits that the runs of the list have used or reserved. For a call with an unknown cost, the reserved
+ * credits count.
+ */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
     .selectFrom('runs')
@@ -68,7 +71,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Unfinished runs of the list that have open tasks. */
+/** Reads the unfinished runs of the list, oldest first. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -80,7 +83,7 @@ export async function readOpenRuns(db: Database, into: number): Promise<readonly
   return open.map(({ id }) => id)
 }
 
-/** Queries that are or were on these lists. */
+/** Reads the queries that are or were on the given lists. */
 export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
   return db
     .selectFrom('list_queries')
@@ -92,7 +95,7 @@ export async function readHeld(db: Database, lists: readonly number[]): Promise<
     .execute()
 }
 
-/** Name of the list that a list was expanded from; null if there is none. */
+/** Reads the name of the list that was expanded into the given list; null if there is no such list. */
 export async function expandedFrom(db: Database, list: number): Promise<string | null> {
   const source = await db
     .selectFrom('expansions')
@@ -117,8 +120,8 @@ interface SelectionOrder {
 }
 
 /**
- * Adds all of the related searches or none. Returns null if another process has added some in the meantime, because the
- * selection did not take those into account.
+ * Adds all selected related searches or none of them. Returns null if another process has added related searches in the
+ * meantime, because the selection did not take these into account.
  */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
@@ -140,17 +143,17 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
 }
 
 /**
- * Makes unplanned and never-bought queries the current members of the list, from which a run is planned. Queries with a
- * call were bought and failed, so they are not included.
+ * Makes the queries that are unplanned or were never bought the current members of the list. The next run is planned
+ * from these members. A query with a call was bought, even if the call failed, so it is not included.
  */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
   await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
 }
 
 /**
- * Limits the budget of the list's open run to the credits that its expansion may still use; a list has at most one open
- * run. Returns the new budget if it was lowered. The row is locked, so that nothing is bought between reading and
- * writing.
+ * Limits the budget of the list's open run to the credits that the expansion may still use. A list has at most one such
+ * run. Returns the new budget if the budget was lowered. The row of the run is locked, so that no query is bought
+ * between reading and writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -175,12 +178,13 @@ export async function lowerBudget(
   })
 }
 
-/** Error thrown if another process planned or changed the same queries in the meantime; this plan is rolled back. */
+/** Error for a plan whose queries another process planned or changed in the meantime. The plan is rolled back. */
 export class TakenElsewhere extends Error {}
 
 /**
- * Records the run planned for these queries, within its transaction. Earlier runs are limited to what they have used,
- * so that together they never exceed the remaining credits.
+ * Links the queries that have no run yet to the given run, within the transaction that plans the run. The budgets of
+ * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the credits of
+ * the expansion.
  */
 export async function recordRun(
   trx: Transaction,
@@ -208,7 +212,7 @@ export async function recordRun(
   await restoreMembers(trx, into)
 }
 
-/** Makes all queries ever added members of the list again, not only the newest. */
+/** Restores to the list every query that was ever added to it, not only the newest queries. */
 async function restoreMembers(trx: Transaction, into: number): Promise<void> {
   await trx
     .updateTable('list_queries')
@@ -234,7 +238,7 @@ async function restoreMembers(trx: Transaction, into: number): Promise<void> {
     .execute()
 }
 
-/** Cost and yield of a round of an expansion. */
+/** Cost and yield of one round of an expansion. */
 export interface RoundYield {
   readonly round: number
   readonly queries: number
@@ -251,7 +255,7 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Rounds of an expanded list, based on answers of one origin. */
+/** Reads the cost and yield of each round of a target list, from answers of one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -272,25 +276,28 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** All answered rounds of all lists, based on answers of the shown origins. */
+/** Reads all answered rounds of all expanded lists, from answers of the origins that are shown. */
 export function readFrontierRounds(db: Database) {
   return readRows<FrontierRound>(db, 'read_answered_rounds', {})
 }
 
-/** Selects the answers whose related searches are candidates. */
+/** Options that select the answers whose related searches are candidates. */
 export interface FrontierSources {
   /** Id of the list being expanded. */
   readonly list: number
   /** Id of the target list; null if it does not exist yet. */
   readonly into: number | null
-  /** Rounds whose answers are used: 0 is the list itself, 1 the first added queries. */
+  /**
+   * First round whose answers are used: 0 is the list itself, and 1 is the round of the first added queries. `until` is
+   * the last round.
+   */
   readonly from: number
   readonly until: number
   readonly origin: string
   readonly api: string
 }
 
-/** A related search that is not a query yet, in the form of a query. */
+/** A related search that is not on the lists yet, in the form of a query. */
 export interface RelatedQuery extends Query {
   readonly round: number
   readonly from_query: string
@@ -299,7 +306,7 @@ export interface RelatedQuery extends Query {
   readonly weight: number
 }
 
-/** Candidate related searches. */
+/** Totals about the related searches that are candidates. */
 export interface Frontier {
   /** Number of queries whose newest answers were used. */
   readonly answered: number
@@ -307,7 +314,7 @@ export interface Frontier {
 }
 
 /**
- * Stores all candidates in temporary tables of the transaction, most promising first. A related search has the
+ * Stores all candidates in temporary tables of the transaction, most promising first. A related search gets the
  * parameters of its source query: language, country, place, device and number of results.
  */
 export async function rankFrontier(
@@ -315,21 +322,22 @@ export async function rankFrontier(
   { list, into, from, until, origin, api }: FrontierSources,
 ): Promise<Frontier> {
   await prepareReading(trx, { origins: origin })
-  // The source queries, each with its newest answer and its weight.
+  // The first table holds the source queries, each with its newest answer and its weight.
   const sources = { list, into, from, until, origin, api }
   await trx.executeQuery(statement('gather_frontier_sources', sources))
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
-  // The distinct related searches of these answers, normalized like queries.
+  // The second table holds the distinct related searches of these answers, normalized like queries.
   await trx.executeQuery(statement('gather_frontier_texts', {}))
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
-  // New related searches, by the number and weight of the queries they are related to.
+  // The last table holds the new related searches, ordered by the number and weight of the queries that they are
+  // related to.
   await trx.executeQuery(statement('rank_frontier', {}))
   return only(await readRows<Frontier>(trx, 'count_frontier', {}))
 }
 
 const pageSize = 2000
 
-/** Reads the transaction's candidates in order. */
+/** Reads the candidates that `rankFrontier` stored in the transaction, most promising first. */
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {

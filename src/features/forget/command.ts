@@ -1,4 +1,4 @@
-// The forget command: counts what would be deleted, asks for confirmation, and deletes.
+// The forget command: counts the rows that would be deleted, asks for confirmation, and deletes the rows.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -35,7 +35,7 @@ interface ForgetFlags {
   readonly json?: true
 }
 
-/** Forgets a list or a query, or shows a preview of what would be deleted. */
+/** Forgets a list or a query, or shows a preview of the rows that would be deleted. */
 export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
   checkFlags(options)
   const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
@@ -88,7 +88,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   return exits.done
 }
 
-/** Continues an interrupted command; returns true if there was one. */
+/** Continues an interrupted command; returns true if a command had been interrupted. */
 async function finishLeft(db: Database): Promise<boolean> {
   const left = await countLeft(db)
   if (left.queries + left.words === 0) return false
@@ -135,7 +135,7 @@ function showTables(gone: DeletedRows): void {
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
-/** Describes an obstacle and its remedy; null if there is none. */
+/** Describes an obstacle to forgetting the subject, and the remedy; null if there is no obstacle. */
 export function blockerSentence(subject: Forgettable, way: Blockers): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
@@ -151,7 +151,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
-/** Notes on data that remains, or that this command can't reach. */
+/** Notes on data that remains in the database, and on data that this command can't reach. */
 async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
   const shared = subject.kind === 'list' ? await countShared(db, subject.list) : 0
   return [
@@ -177,7 +177,8 @@ function checkFlags({ list, query }: ForgetFlags): void {
 }
 
 /**
- * Finds the subject that the flags name, with its description and its queries; null if there is no such list or query.
+ * Finds the list or query that the flags name, with a description and its queries; null if no such list or query
+ * exists.
  */
 export async function findSubject(db: Database, flags: ForgetFlags) {
   checkFlags(flags)
@@ -194,7 +195,7 @@ export async function findSubject(db: Database, flags: ForgetFlags) {
   return { subject, said: `query ${JSON.stringify(q)}`, queries }
 }
 
-/** Throws an error saying that there is no such subject. */
+/** Throws an error that says that the list or query does not exist. */
 async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
@@ -207,7 +208,7 @@ async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   )
 }
 
-/** Finds archived days that may contain the subject; their files can't be edited in place. */
+/** Finds archived days that may contain the subject. The files of these days can't be edited in place. */
 async function awayDaysOf(db: Database, subject: Forgettable) {
   return db
     .selectFrom('archived_days as a')
@@ -217,7 +218,8 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
         eb.exists(tasks.where(oneOf('t.query_id', subject.ids))),
-        // If at least one answer contains the text as a related search, answers of any archived day may contain it.
+        // If an answer in the database contains the text as a related search, answers of any archived day may contain
+        // the text.
         eb.exists(relatedTo(subject.q)),
       ])
     })

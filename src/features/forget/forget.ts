@@ -26,13 +26,16 @@ import {
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { countTexts, forgetTexts, forgetWords } from './texts.ts'
 
-/** Tables with data of a list about its queries, in the order of deletion: the members of the list come last. */
+/**
+ * Tables with data of a list about the queries of the list, in the order of deletion. The members of the list come
+ * last.
+ */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
-/** Called with the rows deleted so far. */
+/** Called with the numbers of rows deleted so far. */
 type OnDeleted = (gone: DeletedRows) => void
 
-/** Tables that name queries, besides the lists. */
+/** Tables that refer to queries, in addition to the tables of the lists. */
 const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
 /** Counts the rows that would be deleted, by table; changes nothing. */
@@ -61,7 +64,7 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   return sumRows(counts)
 }
 
-/** Queries to delete with a subject. */
+/** Selects the queries to delete together with a subject. */
 function queriesOf(db: Database, subject: Forgettable) {
   const queries =
     subject.kind === 'list'
@@ -70,7 +73,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Rows of answers that name a query as a related search, and their stored bodies. */
+/** Selects the rows of answers that name a query as a related search, and the stored bodies of these answers. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -83,7 +86,7 @@ function relatedRows(db: Database, q: string) {
   ] as const
 }
 
-/** Forgets in atomic batches; if interrupted, calling it again continues. */
+/** Deletes the data of a subject in atomic batches. After an interruption, call the function again to continue. */
 export async function forgetSubject(
   db: Database,
   subject: Forgettable,
@@ -108,22 +111,25 @@ export async function forgetSubject(
   return sumRows([texts, related, facts, members, words])
 }
 
-/** Ends a list whose queries and members are deleted; returns false if the list was read again in the meantime. */
+/**
+ * Marks a list as forgotten after its queries and members were deleted; returns false if the list was read again in the
+ * meantime.
+ */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await endList(db, list)
-  // Sums stored in the meantime contain the list's name.
+  // Sums that were stored in the meantime contain the name of the list.
   await clearDays(db)
   return ended
 }
 
-/** Continues an interrupted command. */
+/** Continues an interrupted forget command. */
 export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   const gone = sumRows([await forgetQueries(db, onDeleted), await forgetWords(db)])
   await clearDays(db)
   return gone
 }
 
-/** Runs work unless another process is forgetting something; in that case, returns null. */
+/** Runs the given work. Returns null without running it if another process is forgetting something. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
@@ -142,7 +148,8 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 const relatedAtOnce = 1000
 
 /**
- * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain it.
+ * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain the
+ * query.
  */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
@@ -207,8 +214,8 @@ async function forgetMembers(
 }
 
 /**
- * Ends the list itself as the last step. Its runs and their costs remain under a placeholder name. Returns false if the
- * list was read again in the meantime; planning a list takes the same lock.
+ * Marks the list itself as forgotten, as the last step. The runs of the list and their costs remain under a placeholder
+ * name. Returns false if the list was read again in the meantime. Planning a list takes the same lock.
  */
 async function endList(db: Database, { id, name }: List): Promise<boolean> {
   return patiently(() =>
@@ -234,7 +241,10 @@ async function endList(db: Database, { id, name }: List): Promise<boolean> {
   )
 }
 
-/** Ends expansions of the list: related searches in other lists remain, without their source query. */
+/**
+ * Deletes the records about related searches that were added to this list. Related searches of this list that were
+ * added to other lists stay there, but the queries that they came from are no longer recorded.
+ */
 async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
   await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
   await trx
@@ -248,14 +258,14 @@ async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> 
 /** Placeholder for the id of a deleted query. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-// Batch sizes: locks are held for one batch of some thousand rows.
+// Sizes of one batch. Locks are held for the duration of one batch, which affects some thousand rows.
 const queriesAtOnce = 20
 const answersAtOnce = 200
 const tasksAtOnce = 2000
 
 /**
- * Forgets the queries in `forgetting_queries` in atomic batches: answers are deleted with their tasks; calls and their
- * costs remain. A query in use again is skipped.
+ * Forgets the queries in `forgetting_queries` in atomic batches. Answers are deleted together with their tasks, but
+ * calls and their costs remain. A query that is in use again is skipped.
  */
 async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   let gone: DeletedRows = {}
@@ -278,7 +288,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done }
 }
 
-/** Chooses the next queries and their next answers; `done` is true if no queries are left. */
+/** Chooses the next queries, and the next answers to these queries. `done` is true if no queries are left. */
 async function choose(trx: Transaction<DB>) {
   const due = await trx
     .selectFrom('forgetting_queries')
@@ -298,8 +308,8 @@ async function choose(trx: Transaction<DB>) {
 }
 
 /**
- * Selects the tasks of these answers or, without answers, the tasks without an answer. Searches run by run, because the
- * unique key starts with the run.
+ * Selects the tasks of the given answers. If no answers are given, selects the tasks that have no answer. The statement
+ * searches run by run, because the unique key starts with the run.
  */
 async function choosePending(
   trx: Transaction<DB>,
@@ -311,7 +321,7 @@ async function choosePending(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes tasks but keeps their calls, with cost and run but without the query. */
+/** Deletes tasks. The calls of the tasks stay, with their cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = await touched(
     trx,
@@ -324,7 +334,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
       .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
       .onConflict((conflict) => conflict.doNothing()),
   )
-  // Without the mark, a late answer matches no call and is not stored, and no process requests it again.
+  // The mark of each call is replaced. Therefore, a late answer matches no call and is not stored, and no process
+  // requests the answer again.
   const calls = await touched(
     trx,
     trx
@@ -347,8 +358,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * Deletes the queries once nothing else refers to them. Writes are locked out in the meantime, because a list that is
- * being planned could refer to an existing query. Planning commits the queries of a list together with its run.
+ * Deletes the queries that nothing else refers to. Other writers are locked out in the meantime, because a list that is
+ * being planned could refer to an existing query. Planning commits the queries of a list together with the run.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
@@ -368,7 +379,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     ends.map((row) => row.query_id),
   )
-  // This includes queries with an open task, which are in use again.
+  // The deleted entries include queries with an open task, because these queries are in use again.
   await trx.deleteFrom('forgetting_queries').where(oneOf('query_id', queries)).execute()
   return gone
 }
@@ -413,7 +424,7 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
     .execute()
 }
 
-/** Deletes queries, and all list data about them. */
+/** Deletes queries, and all data that lists hold about these queries. */
 async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
   for (const table of [...mentionTables.toReversed(), 'expansions', 'alerts'] as const) {
@@ -428,11 +439,11 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return gone
 }
 
-// This mark is stored in the table of words to be deleted. After an interruption, only the mark shows that the sums
-// must be deleted.
+// Entry in the table of words to be deleted, as a mark. After an interruption, only this mark shows that the sums must
+// be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
-/** Records that sums must be deleted, so that an interrupted command can be continued. */
+/** Records that the sums must be deleted, so that an interrupted command can be continued. */
 async function markDays(db: Database): Promise<void> {
   await db
     .insertInto('forgetting_words')
@@ -441,7 +452,10 @@ async function markDays(db: Database): Promise<void> {
     .execute()
 }
 
-/** Deletes the sums of all days, which contain labels and domains; they are computed again from the remaining data. */
+/**
+ * Deletes the sums of all days, because they contain labels and domains. The sums are computed again from the remaining
+ * data.
+ */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   for (const table of sumTables) {
@@ -465,11 +479,14 @@ async function clearDays(db: Database): Promise<void> {
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
-/** Address of a row. */
+/** Physical address of a row. */
 const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 
-/** Deletes rows of a table, given the places of the next ones, until there are none; returns their number. */
+/**
+ * Deletes rows of a table in portions until none are left. A query selects the addresses of the next rows. Returns the
+ * number of deleted rows.
+ */
 async function clear(
   db: Database,
   table: keyof DB,

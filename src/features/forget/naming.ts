@@ -1,4 +1,4 @@
-// Finds and deletes contents of answers: the rows, and dictionary entries referenced only by them.
+// Finds and deletes the contents of answers: their rows, and the dictionary entries that only these rows refer to.
 
 import type { Database } from '../../base/database/database.ts'
 import { factTables } from '../../base/database/facts.ts'
@@ -18,13 +18,16 @@ import { statement } from '../../base/database/sql-file.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** Pattern for a typed text, a case-insensitive regular expression of Postgres; the text must stand alone. */
+/**
+ * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only where it stands
+ * alone, outside of longer words.
+ */
 export function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
 }
 
-/** True for a row whose column holds one of these values, of which there may be none. */
+/** True for a row whose column holds one of the given values. The list of values may be empty. */
 export function oneOf(
   column: AnyColumn<DB, keyof DB> | `${string}.${AnyColumn<DB, keyof DB>}`,
   values: readonly (string | number)[],
@@ -41,7 +44,7 @@ export function mentions<T extends keyof DB>(
   return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
 }
 
-/** Related searches with the same text. */
+/** Selects the related searches with the given text. */
 export function relatedTo(q: string) {
   return expressionBuilder<DB>()
     .selectFrom('related_searches')
@@ -52,7 +55,10 @@ export function relatedTo(q: string) {
 /** Tables whose rows belong to an answer and are deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
-/** Deletes answers with their bodies. Dictionary entries they refer to are recorded, to be deleted once unused. */
+/**
+ * Deletes answers with their bodies. Records the dictionary entries that the answers refer to, so that unused entries
+ * are deleted later.
+ */
 export async function removeAnswers(
   trx: Transaction<DB>,
   answers: readonly number[],
@@ -79,7 +85,7 @@ export async function removeAnswers(
   }
 }
 
-/** Number of rows deleted or cleared, by table. */
+/** Number of rows that were deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
 /** Adds up counts of deleted rows, table by table. */
@@ -91,17 +97,19 @@ export function sumRows(counts: readonly DeletedRows[]): DeletedRows {
   return sum
 }
 
-/** Runs a change; returns the number of rows affected. */
+/** Runs a statement; returns the number of affected rows. */
 export async function touched(db: Database, change: Compilable): Promise<number> {
   const { numAffectedRows } = await db.executeQuery(change)
   return Number(numAffectedRows ?? 0)
 }
 
 const waitMs = 250
-/** Planning a large list takes several minutes, and the retries must last longer. */
+/** Maximum number of retries. Planning a large list takes several minutes, and the retries must go on for longer. */
 const mostTries = 1_200
 
-/** Retries a batch that conflicted with another writer of the same rows, or with the planning of a list. */
+/**
+ * Runs a batch, and retries it after a conflict with another writer of the same rows or with the planning of a list.
+ */
 export async function patiently<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -14,7 +14,7 @@ interface PruneOptions {
   readonly yes?: true
 }
 
-/** Deletes raw bodies older than an age, or only counts them as a preview, and reports how many. */
+/** Deletes raw bodies that are older than an age, or only counts them for a preview. Prints the number of bodies. */
 export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
@@ -40,12 +40,12 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   return exits.done
 }
 
-// Small enough that settlements do not wait noticeably for locks or the disk.
+// Number of bodies per transaction. It is small enough that settlements do not wait noticeably for locks or the disk.
 const batch = 2000
 
 /**
- * Counts the bodies that `pruneBodies` would remove, with their size as received, and those of unreadable answers, which
- * can't be read again after deletion.
+ * Counts the bodies that `pruneBodies` would delete, and adds up their sizes as received. Also counts the bodies of
+ * unreadable answers, because such an answer can't be parsed again after its body is deleted.
  */
 export function countBodies(db: Database, olderMs: number) {
   return db
@@ -63,8 +63,9 @@ export function countBodies(db: Database, olderMs: number) {
 }
 
 /**
- * Deletes raw bodies received before the limit in small transactions, and nothing else; returns their number. The limit
- * is a fixed time, stored before anything is deleted. If it moved, bodies older than the recorded limit could remain.
+ * Deletes the raw bodies that were received before the limit, in small transactions. Returns the number of deleted
+ * bodies. The limit is a fixed time that is recorded before anything is deleted. If the limit moved, bodies older than
+ * the recorded limit could remain.
  */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db

@@ -1,4 +1,4 @@
-// Finds the subject of a forget, obstacles to forgetting it, and data that remains.
+// Finds the subject of a forget command, the obstacles to forgetting the subject, and the data that remains.
 
 import { clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -14,18 +14,18 @@ export interface List {
   readonly name: string
 }
 
-/** A subject to forget. */
+/** A list or query to be forgotten. */
 export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
 
-/** Finds a list by name, unless it was forgotten. */
+/** Finds a list by name. Forgotten lists are not found. */
 export async function findLivingList(db: Database, name: string): Promise<List | null> {
   const living = db.selectFrom('lists').where('forgotten_at', 'is', null)
   return (await living.select(['id', 'name']).where('name', '=', name).executeTakeFirst()) ?? null
 }
 
-/** Queries that only this list contains or has bought. */
+/** Selects the queries that this list contains or has bought, and that no other list contains or has bought. */
 export function aloneIn(list: number) {
   const eb = expressionBuilder<DB>()
   const listed = eb.selectFrom('list_queries').select('query_id')
@@ -34,7 +34,8 @@ export function aloneIn(list: number) {
     .innerJoin('runs as r', 'r.id', 't.run_id')
     .innerJoin('lists as l', 'l.id', 'r.list_id')
     .select('t.query_id')
-  // Queries that a forgotten list left to other lists are deleted with the last of these lists.
+  // Forgotten lists are ignored. A query that a forgotten list shared with other lists is deleted with the last of
+  // these other lists.
   const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
   return listed
     .where('list_id', '=', list)
@@ -43,10 +44,13 @@ export function aloneIn(list: number) {
     .except(others)
 }
 
-/** Unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
+/** Obstacles: unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/** Maximum delay of a late answer. A call, its storing and the server's grace period take far less time. */
+/**
+ * Maximum delay of a late answer. The call, the storing of the answer and the server's grace period together take far
+ * less time.
+ */
 const lateAnswersMs = 10 * 60_000
 
 function runsInUse(db: Database) {
@@ -79,7 +83,7 @@ function pendingCalls(db: Database) {
     )
 }
 
-/** Finds obstacles to forgetting a subject; those of queries are runs and calls with these queries. */
+/** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
 export async function readBlockers(db: Database, subject: Forgettable) {
   const [all, pending] = [runsInUse(db), pendingCalls(db)]
   const [runs, calls, name] =
@@ -121,13 +125,13 @@ export function findHeldQueries(db: Database, q: string) {
     .execute()
 }
 
-/** Counts the queries of a list that stay when it is forgotten, because other lists contain them. */
+/** Counts the queries that stay when a list is forgotten, because other lists contain them. */
 export function countShared(db: Database, { id }: List): Promise<number> {
   const listed = db.selectFrom('list_queries').where('list_id', '=', id)
   return countOf(db, listed.where('query_id', 'not in', aloneIn(id)))
 }
 
-/** Counts the leftovers of an interrupted forget. */
+/** Counts the queries and words that an interrupted forget command left to delete. */
 export async function countLeft(db: Database) {
   return {
     queries: await countOf(db, db.selectFrom('forgetting_queries')),

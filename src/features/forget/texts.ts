@@ -1,4 +1,4 @@
-// Deletes texts outside of answers, and unused dictionary entries.
+// Deletes texts that are stored outside of answers, and unused dictionary entries.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -17,17 +17,19 @@ import type { DB } from '../../base/database/schema.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { type DeletedRows, mentions, patiently, sumRows, touched, wordPattern } from './naming.ts'
 
-/** Replaces a text that must not be empty. */
+/** Placeholder for a deleted text in a column that must not be empty. */
 const blank = '(forgotten)'
 
 interface Place {
   readonly table: keyof DB
   readonly where: Expression<SqlBool>
-  /** Assignments; null deletes the row. */
+  /** New values of the columns; null deletes the row. */
   readonly set: object | null
 }
 
-/** Describes a place in the database. The compiler checks that the columns belong to the table. */
+/**
+ * Describes a place in the database that may contain a text. The compiler checks that the columns belong to the table.
+ */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
@@ -48,7 +50,7 @@ function blanked<T extends keyof DB>(
   return { table, where, set: { [column]: blank } }
 }
 
-/** All places outside of answers that contain texts written by people and programs. */
+/** All places outside of answers that contain texts which people or programs wrote. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -56,11 +58,11 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // A list's name may be any word, so only texts about lists are searched for it.
+  // The name of a list may be an everyday word, so only texts about lists are searched for the name.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
-/** Assignments that clear a notice and prevent it from being sent. */
+/** New values that clear a notice and prevent its delivery. */
 function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices'> {
   const givenUp = eb.fn.coalesce('given_up_at', clock)
   return {
@@ -124,7 +126,7 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   ]
 }
 
-/** Rows about a list, by name or id. */
+/** Rows that refer to a list by name or id. */
 function ofList({ id, name }: List): readonly Place[] {
   const all = expressionBuilder<DB>()
   const runs = all.selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
@@ -172,7 +174,10 @@ function ofList({ id, name }: List): readonly Place[] {
   ]
 }
 
-/** Changes or deletes all texts outside of answers. Rows that triggers store about changed lines are deleted last. */
+/**
+ * Changes or deletes all texts about the subject outside of answers. Rows that triggers store about changed lines are
+ * deleted last.
+ */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (const { table, where, set } of placesOf(subject)) {
@@ -200,7 +205,7 @@ export async function countTexts(db: Database, subject: Forgettable): Promise<De
 /** Deletes recorded dictionary entries that are no longer used. */
 export async function forgetWords(db: Database): Promise<DeletedRows> {
   const gone: Record<string, number> = {}
-  // Hosts come last, because pages refer to them.
+  // Domains come last, because pages refer to domains.
   const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
   for (const kind of order) {
     gone[kind] = await patiently(() => db.transaction().execute((trx) => forgetKind(trx, kind)))
@@ -210,7 +215,8 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 
 /**
  * Deletes the recorded entries of one table that neither an answer nor a page refers to. Writers are locked out of the
- * table in the meantime: one that found an entry there would otherwise store an answer that refers to a deleted row.
+ * table in the meantime. Otherwise, a writer that found an entry before it was deleted would store an answer that
+ * refers to the deleted entry.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

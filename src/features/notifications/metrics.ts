@@ -21,17 +21,17 @@ export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 interface MetricsOptions {
   readonly db: Database
   readonly supplier: Supplier
-  /** Configured credit floor of this process; in force while no worker is alive. */
+  /** Configured credit floor of this process. This floor is in force while no worker is alive. */
   readonly floor: number
-  /** Counts of the worker in this process; absent if there is none. */
+  /** Returns the task counts of the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts
-  /** Text of further metrics, such as those of the queue. */
+  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
 
 /**
- * Metrics by name, each with its meaning and the label of its values. Names and units follow Prometheus conventions. No
- * label contains a query, because the number of queries is unlimited.
+ * Metrics by name, each with its meaning and with the name of its label. Names and units follow Prometheus conventions.
+ * No label contains a query, because the number of queries is unlimited.
  */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
@@ -68,7 +68,10 @@ const described = {
   notices_given_up: ['Notices of the last day that were given up.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
-/** Values of metrics: a number, null if it is unknown, which leaves the metric out, or a number for each label. */
+/**
+ * Values of metrics. A value is one number, a number for each label, or null. A metric with the value null is left out,
+ * because its value is unknown.
+ */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
@@ -116,7 +119,10 @@ function taskTotals(counts: TaskCounts | undefined): Figures {
   return counts === undefined ? {} : { tasks_total: states.map((state) => [state, counts[state]]) }
 }
 
-/** Registers all metrics; returns a function that shows values. Values of labels that are gone are removed. */
+/**
+ * Registers all metrics; returns a function that sets their values. The function removes the values of labels that no
+ * longer exist.
+ */
 function openFigures(registry: Registry): (figures: Figures) => void {
   const metrics = new Map(
     Object.entries(described).map(([name, [help, label]]) => {
@@ -158,7 +164,7 @@ async function accountFigures(
   }
 }
 
-/** Open tasks, live workers, and when each list was last completed. */
+/** Open tasks, live workers, and the time since each list last had a successful run. */
 function taskFigures(db: Database): () => Promise<Figures> {
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
@@ -211,7 +217,10 @@ async function suspectFigures(db: Database): Promise<Figures> {
 
 const restShare = 20
 
-/** Spends at most a twentieth of the time on a query: a result that took a second is reused for twenty seconds. */
+/**
+ * Limits the time spent on a database query to one twentieth: a result that took one second is reused for twenty
+ * seconds.
+ */
 export function askSparingly<T>(
   ask: () => Promise<T>,
   now = () => performance.now(),
@@ -227,7 +236,9 @@ export function askSparingly<T>(
   }
 }
 
-/** Counts the suspect runs judged in the last seven days per list, and whether the newest is suspect. */
+/**
+ * Counts, for each list, the suspect runs judged in the last seven days, and tells whether the newest run is suspect.
+ */
 function countSuspects(db: Database) {
   return db
     .selectFrom('runs')
@@ -246,7 +257,7 @@ function countSuspects(db: Database) {
     .execute()
 }
 
-/** Reads the figures of an account from the ledger; undefined before its first call. */
+/** Reads the figures of an account from the ledger; undefined before the first call of the account. */
 function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
   return db
     .selectFrom('accounts as a')
@@ -275,7 +286,7 @@ function readAccount(db: Database, { name, kind }: { name: string; kind: string 
     .executeTakeFirst()
 }
 
-/** Seconds since each list last had a run that ended with a readable answer. */
+/** Reads, for each list, the seconds since the end of its newest run with a readable answer. */
 function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')

@@ -1,4 +1,4 @@
-// Serves health checks and metrics of a service, and sends its notices.
+// Serves the health checks and metrics of a process, and sends notices.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,16 +12,16 @@ import { startNotices } from './news.ts'
 
 interface MonitorOptions {
   readonly report: (line: string) => void
-  /** Reasons why this process can't work yet, one short line each. */
+  /** Returns the reasons why this process can't work yet, one short line for each reason. */
   readonly problems?: () => readonly string[]
   readonly counted?: () => TaskCounts
-  /** Text of further metrics, such as those of the queue. */
+  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
 
 const noticesEveryMs = 5_000
 
-/** Starts health checks and metrics if a port is set, notices if a webhook is set, and the forecast in any case. */
+/** Starts the forecast. Also starts health checks and metrics if a port is set, and notices if a webhook is set. */
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
   const { metricsHost: host, metricsPort: port, webhook, unattendedMs } = mill.config
   const { report } = options
@@ -48,7 +48,7 @@ export async function startMonitor(mill: Mill, options: MonitorOptions) {
   }
 }
 
-/** Loads the metrics only if a port is set: their library is optional. */
+/** Loads the metrics library, which is optional. Called only if a port is set. */
 async function startMetrics({ db, supplier, config }: Mill, options: MonitorOptions) {
   const { openMetrics } = await import('./metrics.ts')
   return openMetrics({ db, supplier, floor: config.creditFloor, ...options })
@@ -59,17 +59,18 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
     await probeDatabase(db)
     return []
   } catch {
-    // The error message contains the database address, but health probes may be read by others.
+    // The message of the error is not shown, because it contains the address of the database and other people may read
+    // health probes.
     return ['the database does not answer']
   }
 }
 
 interface HealthOptions {
-  /** Address to listen on; by default, this machine only. */
+  /** Address to listen on. By default, only this machine can connect. */
   readonly host?: string
   /** 0 means any free port. */
   readonly port: number
-  /** Reasons why no work can be done; empty if there are none. A lack of credits is not such a reason. */
+  /** Returns the reasons why this process can't work; empty if it can. A lack of credits does not count as a reason. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }
@@ -81,12 +82,12 @@ export interface Health {
 
 const answerWithinMs = 5_000
 
-/** Serves `/livez`, `/readyz` and `/metrics`, to this machine only unless `host` says otherwise. */
+/** Serves `/livez`, `/readyz` and `/metrics`. Without `host`, only this machine can connect. */
 export async function startHealth(options: HealthOptions): Promise<Health> {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // No client may keep a connection open, because there are only a few, and they are meant for probes.
+  // Prevents clients from keeping connections open: the number of connections is small, and probes need them.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {
@@ -136,7 +137,7 @@ async function answer(
   }
 }
 
-// The version refers to Prometheus' text format; plain-text readers ignore it.
+// The version is the version of Prometheus' text format. Readers of plain text ignore it.
 const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
 function send(response: ServerResponse, status: number, text: string): void {

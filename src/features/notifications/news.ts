@@ -1,4 +1,4 @@
-// Finds events to report, and reports each once.
+// Finds events, and sends one notice about each event.
 
 import { say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -23,12 +23,12 @@ const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
   readonly webhook: Webhook
-  /** Open tasks without a worker are reported after this time; 0 means never. */
+  /** Time after which open tasks without a worker are reported; 0 means that they are never reported. */
   readonly unattendedMs: number
   readonly report: (line: string) => void
 }
 
-/** Records events and sends notices periodically, one check at a time; work never waits for this. */
+/** Records events and sends notices periodically, one check at a time. Purchases never wait for a check. */
 export function startNotices(
   db: Database,
   { everyMs, ...options }: NoticeOptions & { readonly everyMs: number },
@@ -37,7 +37,7 @@ export function startNotices(
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
-    // The same problem is reported only once. Work continues, and the next check tries again.
+    // A problem that repeats is reported only once. Work continues, and the next check tries again.
     if (problem !== null && problem !== lastProblem) options.report(problem)
     lastProblem = problem
   }
@@ -61,11 +61,11 @@ export function startNotices(
   }
 }
 
-// After a single tick, there may be no other process that sends notices. So the tick waits for a slow receiver, but
-// ends before the next minute's tick.
+// After a single tick, there may be no other process that sends notices. Therefore, the tick waits for a slow receiver,
+// but ends before the tick of the next minute.
 const sendWithinMs = 15_000
 
-/** Performs one check for a tick that is ending. Waits up to a limit; the next process sends the remaining notices. */
+/** Performs one check at the end of a tick. Waits up to a time limit. The next process sends the remaining notices. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -75,7 +75,7 @@ export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>)
   say(`${problem}; notices that were not sent are kept and tried again`)
 }
 
-/** Records events and sends due notices; returns why one could not be sent, or null if nothing failed. */
+/** Records events and sends due notices. Returns why a notice could not be sent, or null if nothing failed. */
 export async function sendNotices(
   db: Database,
   options: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
@@ -88,7 +88,9 @@ export async function sendNotices(
   }
 }
 
-/** Stores events that no process has recorded yet, so that they are sent even if this process dies. */
+/**
+ * Stores the events that no process has recorded yet, so that notices about them are sent even if this process dies.
+ */
 export async function recordNotices(
   db: Database,
   { webhook: { events }, unattendedMs }: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
@@ -114,14 +116,17 @@ export async function recordNotices(
   })
 }
 
-/** Records events that the tables show, each once, even if several processes look at the same time. */
+/**
+ * Records the events that the tables show. Each event is recorded once, even if several processes look at the same
+ * time.
+ */
 export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
   await lockName(trx, 'querymill notices')
   const parameters = { since, kinds, alerts: npmRun('alerts') }
   return readRows<Pick<Claimed, 'kind' | 'text' | 'fields'>>(trx, 'take_news', parameters)
 }
 
-/** An event that the tables do not store, as it is recorded. */
+/** An event that `recordNews` does not find, in the form in which the event is stored as a notice. */
 interface SeenEvent {
   readonly kind: string
   readonly subject: string
@@ -138,7 +143,7 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
   }
 }
 
-/** Describes fields that an API never sent before. */
+/** Describes an event: fields that an API had never sent before. */
 function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
@@ -152,18 +157,20 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   }
 }
 
-// Longer than a receiver may take. After this time, another process sends the notices of a killed process.
+// Longer than the time limit for a receiver. After this time, another process sends the notices that a killed process
+// had claimed.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
 /**
- * Statuses with which a receiver rejects only this notice; after any other failure, further notices would fail as well.
+ * Status codes with which a receiver rejects only the notice at hand. After any other failure, the receiver would
+ * reject further notices as well.
  */
 const ownFault = new Set([400, 413, 422])
 
-/** Sends due notices one after the other; returns why one could not be sent, or null if nothing failed. */
+/** Sends due notices one after the other. Returns why a notice could not be sent, or null if nothing failed. */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {
@@ -182,7 +189,10 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   }
 }
 
-/** Returns why a notice was not accepted, with the receiver's reply, if any; null if it was. */
+/**
+ * Sends a notice once. Returns null if the receiver accepted the notice, and otherwise the reason, with the receiver's
+ * reply if there was a reply.
+ */
 async function tryOnce(webhook: Webhook, notice: Claimed) {
   try {
     const posted = await post(webhook, notice)
@@ -192,10 +202,10 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
   }
 }
 
-/** A notice that this process may send for a limited time, with the number of tries, including this one. */
+/** A notice that this process may send for a limited time, with the number of tries, including the current try. */
 type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
 
-/** Claims the oldest due notice for a limited time; concurrent processes get different ones. */
+/** Claims the oldest due notice for a limited time. Concurrent processes get different notices. */
 export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
@@ -238,7 +248,9 @@ async function settleNotice(db: Database, id: string): Promise<void> {
     .execute()
 }
 
-/** Postpones a notice after a failure; gives up a notice that was recorded too long ago, and then returns `true`. */
+/**
+ * Postpones a notice after a failure. If the notice was recorded too long ago, gives it up instead and returns `true`.
+ */
 async function putOffNotice(
   db: Database,
   id: string,
@@ -261,7 +273,7 @@ async function putOffNotice(
 /** A notice for display. */
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
-/** Newest notices first, with their delivery state. */
+/** Reads the newest notices, newest first, with their delivery state. */
 export async function listNotices(db: Database, limit: number) {
   return db
     .selectFrom('notices')
@@ -291,7 +303,7 @@ export async function listNotices(db: Database, limit: number) {
     .execute()
 }
 
-/** Counts waiting notices, and those given up in the last day. */
+/** Counts the waiting notices, and the notices that were given up in the last day. */
 export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')
@@ -305,8 +317,9 @@ export async function countNotices(db: Database) {
 }
 
 /**
- * Finds tasks that have been open this long without a live worker. The period starts when the last worker ends or when
- * a run is created or reopened, whichever is later; the event is recorded once for each period.
+ * Finds tasks that have been open for the given time without a live worker. The time is counted from the end of the
+ * last worker, or from the creation or reopening of a run if that is later. The event is recorded once for each such
+ * period.
  */
 async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
   const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
@@ -323,7 +336,7 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   ]
 }
 
-/** Fields in answers of one run that the API had never sent before. */
+/** Fields in the answers of one run that the API had never sent before the run. */
 interface NewFields {
   readonly run: number
   readonly list: string
@@ -338,8 +351,8 @@ interface NewFields {
 }
 
 /**
- * Checks the answers of runs that finished since a time, each run once, and returns fields that the API never sent
- * before. In the first answers of an API, no field counts as new.
+ * Returns the fields that the API had never sent before, from the answers of runs that finished after the given time.
+ * Each run is checked once. In the first answers of an API, no field counts as new.
  */
 async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db

@@ -13,11 +13,14 @@ interface Posted {
   readonly status: number
   /** Beginning of the receiver's reply. */
   readonly said: string
-  /** Wait requested by the receiver; null if none is specified. */
+  /** Wait that the receiver requests; null if the reply requests no wait. */
   readonly waitMs: number | null
 }
 
-/** Posts a notice once; throws if there is no reply. Messages never contain the URL, because it is often secret. */
+/**
+ * Posts a notice once; throws an error if no reply arrives. The message of the error never contains the URL, because
+ * the URL is often secret.
+ */
 export async function post(
   webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
   notice: Notice,
@@ -56,19 +59,19 @@ async function ask(url: URL, body: string, own: Record<string, string>): Promise
 
 const shownBytes = 300
 
-/** Reads only the beginning, so that an endless reply is cut off. */
+/** Reads only the beginning of a reply, so that an endless reply is cut off. */
 async function beginning({ body }: Response): Promise<string> {
   try {
     for await (const part of body ?? []) {
       return Buffer.from(part).subarray(0, shownBytes).toString('utf8').trim()
     }
   } catch {
-    // The status code has arrived, and the rest of the reply is not needed.
+    // An error while reading is ignored: the status code has arrived, and the rest of the reply is not needed.
   }
   return ''
 }
 
-/** Returns only the code or name of an error, because its message contains the URL. */
+/** Returns only the code or name of an error, because the message of the error contains the URL. */
 function whyUnanswered(error: unknown): string {
   if (!(error instanceof Error)) return 'an error'
   return codeOf(error.cause) ?? error.name
@@ -85,9 +88,9 @@ function withoutLogin(url: URL) {
   return { address, authorization: { authorization } }
 }
 
-/** Body of a notice: one line that chat tools display, and the same data as fields. */
+/** Content of a notice: one line that chat tools display, and the same data as fields. */
 interface Notice {
-  /** Identical in each try. */
+  /** Id of the notice, identical in each try. */
   readonly id: string
   readonly kind: string
   readonly text: string
@@ -95,11 +98,11 @@ interface Notice {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Formats the body: with fields for programs, or as text for Slack. */
+/** Formats the body of a notice: as JSON with fields for programs, or as text for Slack. */
 export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   const { id, kind, text, at, fields } = notice
   if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })
-  // A query or list name may look like Slack markup: disable markup, links and mentions.
+  // A query or list name may look like Slack markup, so markup, links and mentions are disabled.
   return JSON.stringify({ text: escaped(text), mrkdwn: false })
 }
 
@@ -108,8 +111,8 @@ function escaped(text: string): string {
 }
 
 /**
- * Headers that identify a notice and prove its sender, according to standardwebhooks.com: an HMAC-SHA256 over id, time
- * and body. The time is that of the try, so that a receiver can reject old ones.
+ * Headers that identify a notice and prove its sender, according to standardwebhooks.com. The signature is an
+ * HMAC-SHA256 over id, time and body. The time is the time of the try, so that a receiver can reject old tries.
  */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },

@@ -14,27 +14,30 @@ import { onSnapshot, prove, type Verified } from '../verify/command.ts'
 /** Settings by name, such as `SEARCH_API_KEY`; they take precedence over the environment and `.env`. */
 export type PackageSettings = Partial<Record<Name, string>>
 
-/** Options of `enqueue`: its flags in camel case. */
+/** Options of `enqueue`: the flags of the command, in camel case. */
 export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
 
 export interface WorkChoices {
-  /** If true, ends when nothing is left to do; if false, works until `signal` is aborted. */
+  /** If true, the work ends when nothing is left to do. If false, the work continues until `signal` is aborted. */
   readonly drain?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface OpenedMill {
-  /** Reads lists, plans a run for each, and queues what must be bought; null if nothing was queued. */
+  /** Reads lists, plans a run for each list, and queues the queries that must be bought; null if nothing was queued. */
   enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
-  /** Buys an answer for each open task within the floor and budgets; returns a summary that says why the work ended. */
+  /**
+   * Buys an answer for each open task, within the credit floor and the budgets. Returns a summary that says why the
+   * work ended.
+   */
   work(choices?: WorkChoices): Promise<Summary>
-  /** Checks the database for rows that violate an invariant. */
+  /** Searches the database for rows that violate a check. */
   verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
-  /** Closes database and queue. No other method may be called afterwards. */
+  /** Closes the database and the queue. No other method may be called afterwards. */
   close(): Promise<void>
 }
 
-/** Opens the database and the queue; `tell` receives the lines that a user would see on a terminal. */
+/** Opens the database and the queue. `tell` receives the lines that a user would see on a terminal. */
 async function openPackage(
   settings: PackageSettings = {},
   say: (line: string) => void = () => undefined,
@@ -73,7 +76,10 @@ interface Files {
   readonly say: (line: string) => void
 }
 
-/** There is no user to ask for confirmation, so a purchase that needs it requires `yes: true`. */
+/**
+ * Reads lists and queues their queries. There is no user to ask for confirmation, so a purchase that needs confirmation
+ * requires `yes: true`.
+ */
 async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
   const { config } = mill
   const stream = process.stdin

@@ -1,4 +1,4 @@
-// Program of the package: finds a command by name and runs it.
+// The program `querymill`: finds a command by name and runs it.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { root } from '../../base/root.ts'
 
 type Load = (name: string) => Promise<unknown>
 
-/** Runs the command that was typed; without one, lists the commands. */
+/** Runs the command that was typed. If no command was typed, lists the commands. */
 export async function dispatch(load: Load): Promise<void> {
   endWithReader()
   const typed = wholeWords(process.argv.slice(2))
@@ -26,8 +26,9 @@ export async function dispatch(load: Load): Promise<void> {
 }
 
 /**
- * Completes what was typed: `help work` is `work --help`. A command with the name of its group may be followed by
- * another name of that group, so that `service --port 80` is `service start --port 80`.
+ * Completes the words that were typed: `help work` becomes `work --help`. If a group contains a command with the name
+ * of the group, the word for this command may be left out before a flag. For example, `service --port 80` becomes
+ * `service start --port 80`.
  */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second = '-'] = typed
@@ -37,7 +38,7 @@ function wholeWords(typed: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds `--help` to the words after `help`. An unknown word stays without it, so that the word is refused with a
+ * Adds `--help` to the words after `help`. Nothing is added to an unknown word, so that the word is refused with a
  * suggestion.
  */
 function asHelp(typed: readonly string[]): readonly string[] {
@@ -51,7 +52,7 @@ function asHelp(typed: readonly string[]): readonly string[] {
 
 const [everyDay, ...others] = groups
 
-/** Lists only the everyday commands, but suggests any command for a misspelt word. */
+/** Help page that lists only the everyday commands. For a misspelt word, the suggestions include all commands. */
 class FirstPage extends Help {
   #shown = false
 
@@ -98,7 +99,7 @@ function buildProgram(load: Load): Command {
 interface Leaf {
   readonly about: string
   readonly load: Load
-  /** The command that the word starts, and the flag that it adds, if any. */
+  /** The command that the word starts, followed by the flags that the word adds. */
   readonly starts: readonly string[]
 }
 
@@ -123,7 +124,7 @@ function addGroup(program: Command, group: Group, load: Load): void {
   }
 }
 
-/** Adds a word that starts a command; the program of the command reads its own flags. */
+/** Adds a word that starts a command. The flags are read by the program of the command itself. */
 function addCommand(parent: Command, word: string, { about, load, starts }: Leaf): void {
   const [name = '', ...flags] = starts
   const depth = parent.parent === null ? 1 : 2
@@ -139,7 +140,8 @@ function addCommand(parent: Command, word: string, { about, load, starts }: Leaf
 }
 
 /**
- * Lists the names of all commands that are not for everyday use, either after the word of their group or by purpose.
+ * Lists the names of all commands that are not for everyday use. The names are listed after the word of their group or,
+ * without such a word, by purpose.
  */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
@@ -172,8 +174,8 @@ const cases = (line: (word: string, members: string) => string) =>
   [...words].map(([word, members]) => line(word, members)).join('\n')
 
 /**
- * A completion script for each shell. It completes the first word as a command or group, and the second one as a name
- * of the group. A word that begins with - is completed as a flag, any other as a file.
+ * A completion script for each shell. The script completes the first word as a command or group, and the second word as
+ * a name of the group. Otherwise, a word that begins with - is completed as a flag, and any other word as a file.
  */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {
@@ -212,12 +214,15 @@ complete -c querymill -n 'not __fish_use_subcommand' -a '(${flagsOf('(commandlin
 
 interface Start {
   readonly load: Load
-  /** Number of words that named the command. */
+  /** Number of typed words that name the command. */
   readonly depth: number
   readonly flags: readonly string[]
 }
 
-/** Runs a command in this process, or in a child process with its memory limits. */
+/**
+ * Runs a command in this process. If the command has memory limits that this process lacks, runs it in a child process
+ * with these limits.
+ */
 async function runNamed(name: string, { load, depth, flags }: Start): Promise<void> {
   const { bounds = [] } = commands.get(name) ?? {}
   if (bounds.every((bound) => process.execArgv.includes(bound))) {
@@ -229,12 +234,16 @@ async function runNamed(name: string, { load, depth, flags }: Start): Promise<vo
 }
 
 function readVersion(): string {
-  // The library that checks JSON would double the time that help takes.
+  // The version is read without the library that checks JSON, because loading the library would double the time that
+  // help takes.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8')
   return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }
 
-/** Runs the same command in a child process with memory limits, which can only be set on startup. */
+/**
+ * Runs the same command in a child process with memory limits, because memory limits can only be set when a process
+ * starts.
+ */
 function runBounded(bounds: readonly string[]): Promise<number> {
   const child = spawn(
     process.execPath,
@@ -243,7 +252,8 @@ function runBounded(bounds: readonly string[]): Promise<number> {
       stdio: 'inherit',
     },
   )
-  // Ctrl-C in a terminal reaches both processes; forwarding it too would abort the command.
+  // Ctrl-C in a terminal reaches both processes. If it were forwarded as well, the child process would get the signal
+  // twice and abort.
   process.on('SIGINT', () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill(signal))

@@ -1,4 +1,4 @@
-// The verify command: checks all invariants, parses bodies again, and accounts for all credits.
+// The verify command: runs all checks, parses bodies again, and accounts for all credits.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,17 +22,22 @@ interface VerifyOptions {
   readonly maxExternal?: string
 }
 
-/** Result of a verification: the checks, and facts that the database can't prove. */
+/** Result of a verification: the checks, and a list of facts that the database can't prove. */
 export interface Verified {
   readonly checks: readonly Check[]
   readonly unproved: readonly string[]
 }
 
 const sampleSize = 500
-/** Adding up a day again takes as long as storing it. */
+/**
+ * Number of finished days whose sums are computed again. Computing the sums of a day takes as long as storing the day
+ * did.
+ */
 const sampleDays = 7
 
-/** Checks the database for rows that violate an invariant; prints each group of checks and the credits of each account. */
+/**
+ * Searches the database for rows that violate a check. Prints each group of checks, and the credits of each account.
+ */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
@@ -60,7 +65,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   return ok ? exits.done : exits.failures
 }
 
-/** Runs all checks, and parses bodies again: a random sample, or all. */
+/** Runs all checks, and parses bodies again: a random sample or all bodies. */
 export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
@@ -86,7 +91,7 @@ export async function prove(
   }
 }
 
-/** One line per group, followed by its violated checks. */
+/** Formats one line per group of checks, followed by the failed checks of the group. */
 function checkLines(checks: readonly Check[]): readonly string[] {
   const groups = [...new Set(checks.map(({ group }) => group))]
   return groups.flatMap((group) => {
@@ -118,7 +123,7 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${said.join(', ')}`
 }
 
-// Printed every time, so that nobody overestimates a clean result.
+// Facts that the database can't prove. They are printed every time, so that nobody overestimates a clean result.
 const beyondProof = [
   'that the API charged what its answers report; only its own records show that',
   'a body that was changed together with its rows, its call and the sums',
@@ -129,8 +134,8 @@ const beyondProof = [
 const batch = 64
 
 /**
- * Parses stored bodies again and compares the results with the rows: a difference means that the rows were changed by
- * other means.
+ * Parses stored bodies again, and compares the results with the stored rows. A difference means that something else
+ * changed the rows.
  */
 async function rebuildAnswers(db: Database, sample: number | null) {
   let answers = 0
@@ -153,7 +158,7 @@ async function rebuildAnswers(db: Database, sample: number | null) {
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
   const { depth, replaced, result_count: results } = figures
-  // The database rejected the rows of this readable answer, so there is nothing to compare.
+  // The answer is readable, but the database rejected its rows, so there are no rows to compare.
   if (rows.parse_error?.startsWith(refusedRows) === true) return rows.organic_results.length === 0
   return (
     depth === answer.depth &&
@@ -188,7 +193,7 @@ function rowsOf(answer: Answer, q: string): AnswerRows {
   }
 }
 
-/** Normalizes a value to the form that a column would return: there is no negative zero. */
+/** Normalizes a value to the form in which a column returns it. For example, negative zero becomes zero. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -205,14 +210,14 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Figures of an answer, in addition to its rows. */
+/** Figures that are stored with an answer, in addition to its rows. */
 interface AnswerFigures {
   readonly depth: number | null
   readonly replaced: number
   readonly result_count: number
 }
 
-/** A URL with the values derived from it. */
+/** A URL, with the values that are derived from it. */
 interface StoredPage {
   readonly url: string
   readonly url_key: string
@@ -220,7 +225,10 @@ interface StoredPage {
   readonly site: string | null
 }
 
-/** Reads bodies of answers with the figures stored beside them, in batches: a random sample; null: all of them. */
+/**
+ * Reads bodies of answers, with the figures stored beside them, in batches. `sample` is the size of a random sample;
+ * null means all answers.
+ */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
@@ -255,7 +263,7 @@ async function draw(db: Database, size: number): Promise<readonly number[]> {
   return drawn.map((body) => body.call_id)
 }
 
-/** Pages these answers refer to. */
+/** Reads the pages that the given answers refer to. */
 async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
   const shown = (table: 'organic_results' | 'search_features') =>
     db
@@ -296,7 +304,7 @@ async function countAnswers(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** An invariant, and the number of rows that violate it. */
+/** A check, and the number of rows that violate it. */
 export interface Check {
   /** Heading of the file that contains the check. */
   readonly group: string
@@ -305,7 +313,10 @@ export interface Check {
   readonly violations: number
 }
 
-/** Runs all checks in one snapshot: rows that change between two queries would look like violations. */
+/**
+ * Runs the given work on one snapshot of the database. Without the snapshot, rows that change between two queries would
+ * look like violations.
+ */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -314,7 +325,10 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/** Runs the checks of `sql/checks`, in the order of its files; computes some finished days again, or all (null). */
+/**
+ * Runs the checks of `sql/checks`, in the order of the files. Also computes the sums of some finished days again, or of
+ * all finished days (null).
+ */
 export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: number | null },
@@ -337,12 +351,12 @@ export async function runChecks(
   return checks
 }
 
-/** An invariant with the number of violating rows. */
+/** Builds the result of a check from the number of violating rows. */
 function checkOf(group: string, name: string, violations: number): Check {
   return { group, name, ok: violations === 0, violations }
 }
 
-/** Reads the checks: each file begins with its heading, and each statement with `-- check: NAME`. */
+/** Reads the checks from their files. Each file begins with its heading, and each check with `-- check: NAME`. */
 function readChecks() {
   const folder = join(root, 'sql', 'checks')
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'))
@@ -367,23 +381,23 @@ async function readFinishedDays(db: Database): Promise<readonly number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Use of an account's credits between the first and the newest reported balance. */
+/** Changes of an account's balance between the first and the newest reported balance. */
 interface Conservation {
   readonly account: string
   readonly kind: string
   /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
-  /** Fall of the balance while a call with an unreadable outcome was in flight. */
+  /** Decrease of the balance while a call whose outcome is unknown was in flight. */
   readonly unknown: number
-  /** External spend. */
+  /** External spend: a decrease that no call explains. */
   readonly unexplained: number
   /** Top-ups, renewals and refunds. */
   readonly added: number
   readonly closing: number
 }
 
-/** Opening - used - unknown - unexplained + added = closing, over every change of the balance. */
+/** Adds up every change of each account's balance: opening - used - unknown - unexplained + added = closing. */
 export function conserveCredits(db: Database) {
   return readRows<Conservation>(db, 'conserve_credits', {})
 }

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
-/** A page that searches can find: one line of a corpus file. */
+/** A page that searches can find. One line of a corpus file holds one page. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
   title: z.string().max(2000),
@@ -13,7 +13,7 @@ export const documentShape = z.object({
     .string()
     .regex(/^[a-z]{2,3}$/)
     .default('en'),
-  /** Names of things that the page is about, for entity recognition. */
+  /** Names of the things that the page is about, for entity recognition. */
   entities: z
     .array(z.object({ name: z.string().min(2).max(200), type: z.string().max(50) }))
     .default([]),
@@ -23,12 +23,14 @@ export type Document = z.output<typeof documentShape>
 
 const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 
-/** A title without its site name, as in `documents.head`. */
+/** Returns a title without the name of the site, as in `documents.head`. */
 export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }
 
-/** Further search terms of a page: `ServiceWorker` as two words, and the words of its address. */
+/**
+ * Returns further search terms of a page: a name such as `ServiceWorker` as two words, and the words of the address.
+ */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
   const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
   const words = [...titleAlone(title).split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) =>
@@ -41,12 +43,12 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
-    // The path is not valid UTF-8, so use the words of the encoded path.
+    // The path is not valid UTF-8, so the words of the encoded path are used.
     return path
   }
 }
 
-/** Reads the lines of a file or a pipe, and refuses a folder. */
+/** Reads the lines of a file or a pipe. Refuses a folder. */
 export async function* readLines(path: string, shown: string): AsyncGenerator<string> {
   const folder = 'a folder; name the files in it'
   const handle = await open(path).catch((cause: unknown) => {

@@ -15,21 +15,21 @@ const corpusLock = 7_361_002
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
 /**
- * Loads the shipped corpus unless this version is already loaded. If several services start at once, one loads it and
- * the others wait.
+ * Loads the shipped corpus unless the same version is already loaded. If several services start at once, one service
+ * loads the corpus and the other services wait.
  */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // Checked without the lock first, because every start after the first ends here.
+    // The version is checked without the lock first, because every start after the first start ends here.
     if ((await loadedSum(client)) === sha256) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if ((await loadedSum(client)) === sha256) return 0
     const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
     const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
     await client.query('delete from documents where shipped')
-    // Building the index once costs a third of updating it row by row.
+    // Building the index once takes a third of the time of updating the index row by row.
     await client.query('drop index if exists documents_tsv')
     for (let at = 0; at < documents.length; at += batchSize) {
       await insertBatch(client, documents.slice(at, at + batchSize), true)
@@ -53,8 +53,8 @@ interface PageFile {
 }
 
 /**
- * Adds the pages of JSONL files; if one of the files cannot be read, those of none. A line that is not a page is
- * rejected with its number.
+ * Adds the pages of JSONL files. If one of the files cannot be read, no page of any file is added. A line that does not
+ * hold a page is skipped, and its number is reported.
  */
 export async function addDocuments(pool: pg.Pool, files: readonly PageFile[]) {
   const rejected: string[] = []
@@ -89,7 +89,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is discarded, because it may be the cause of the failure.
+    // The connection is discarded, because a broken connection may be the cause of the failure.
     client.release(true)
     throw error
   }
@@ -138,7 +138,7 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    // SQLSTATE classes 22, 23 and 54: the page is at fault, not the database.
+    // An error of the SQLSTATE classes 22, 23 and 54 is caused by the page. Any other error is caused by the database.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `expected a page that can be indexed, got: ${reasonOf(error)}`
@@ -161,7 +161,7 @@ async function insertBatch(
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
-  // An INSERT ... ON CONFLICT cannot update a row twice, so the last line for an address is used.
+  // An INSERT ... ON CONFLICT cannot update a row twice, so only the last line for each address is used.
   const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
   const rows = batch.map((document) => ({
     ...document,

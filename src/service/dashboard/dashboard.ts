@@ -15,7 +15,7 @@ import { dashboardStyle, renderDashboard, renderUsage, shownDays } from './page.
 
 export interface DashboardParts {
   readonly keys: Keys
-  /** If null, the dashboard opens on this machine only. */
+  /** Password of the dashboard; if null, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
 }
@@ -43,14 +43,15 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     if (c.req.method === 'POST') guard.checkForm(c)
     await next()
   })
-  // A rejected form is shown at its own address, so that browsers can reload and bookmark it.
+  // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
+  // directly, so that browsers can reload and bookmark them.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, {}))
   app.get('/dashboard/style.css', sendStyle)
   const add = formsOf(app, show)
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
   add('keys', newShape, async (form) => {
-    // Reloading the page that shows a key sends its form again.
+    // If a user reloads the page that shows a new key, the browser sends the form again.
     if (tickets.has(form.ticket)) {
       throw new Misuse('This form was sent before: its key was shown then.')
     }
@@ -69,7 +70,10 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   add(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
 }
 
-/** Returns a function that adds a form. `change` returns a new key to show, or false if there is no such key. */
+/**
+ * Returns a function that adds the route of a form. The function `change` returns a new key to show, or false if there
+ * is no such key.
+ */
 function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
   return <Shape extends z.ZodType>(
     path: string,
@@ -89,7 +93,10 @@ function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
     })
 }
 
-/** Adds the page on which customers see the usage of their account with their key. The key is never in an address. */
+/**
+ * Adds the page on which customers enter their key to see the usage of their account. The key is never part of an
+ * address.
+ */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
   const show = (c: Context<DoorEnv>, found: Partial<Parameters<typeof renderUsage>[0]>) => {
     const page = renderUsage({ root: rootOf(c), used: [], account: null, problem: null, ...found })
@@ -113,12 +120,12 @@ function sendStyle(c: Context<DoorEnv>) {
   return c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' })
 }
 
-/** The relative address of the service, seen from a page of it. */
+/** Returns the relative address of the service, as seen from the requested page. */
 function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
 
-/** Returns a function that shows the page, with a new key or with a problem. */
+/** Returns a function that shows the dashboard, possibly with a new key or a problem. */
 function showOf({ keys, publicUrl }: DashboardParts) {
   return async (
     c: Context<DoorEnv>,
@@ -195,7 +202,7 @@ function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const wrongAMinute = 10
 
-/** Admits clients on this machine or, if a password is set, clients that send it. */
+/** Admits clients on this machine. If a password is set, admits clients that send the password instead. */
 class Guard {
   readonly #password: Secret | null
   readonly #publicUrl: () => string
@@ -206,7 +213,7 @@ class Guard {
     this.#publicUrl = publicUrl
   }
 
-  /** Throws a refusal for every other client. */
+  /** Throws a refusal for a client that is not admitted. */
   check(c: Context<DoorEnv>): void {
     if (this.#password === null) {
       if (isHere(c)) return
@@ -216,7 +223,7 @@ class Guard {
     }
     const client = clientOf(c)
     this.#wrong = this.#wrong.filter(({ at }) => at > Date.now() - 60_000)
-    // Each client is counted separately, so that an attacker can't lock the operator out.
+    // Wrong passwords are counted separately for each client, so that an attacker can't lock the operator out.
     if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
@@ -227,7 +234,7 @@ class Guard {
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }
 
-  /** Accepts a form only from our own page, to prevent cross-site request forgery. */
+  /** Accepts a form only from a page of this service, to prevent cross-site request forgery. */
   checkForm(c: Context<DoorEnv>): void {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
@@ -238,8 +245,8 @@ class Guard {
 }
 
 /**
- * True for a client on this machine. Checks the Host header too, because DNS rebinding can make another site's name
- * resolve to this machine.
+ * True for a client on this machine. The Host header is checked too, because DNS rebinding can make the name of another
+ * site resolve to this machine.
  */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false

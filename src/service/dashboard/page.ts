@@ -14,9 +14,9 @@ import {
 import type { UsageResponse } from '../schemas.ts'
 
 interface PageView {
-  /** Relative address of the service, because a proxy may add a prefix to its paths. */
+  /** Relative address of the service. It is relative because a proxy may add a prefix to all paths. */
   readonly root: string
-  /** Why a form was rejected. */
+  /** Reason why a form was rejected; null if no form was rejected. */
   readonly problem: string | null
 }
 
@@ -24,19 +24,19 @@ interface DashboardView extends PageView {
   /** Address of the service as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
-  /** Text that the shown keys contain, and the number of the page of them. */
+  /** Text that the shown keys contain, and the number of the page of keys. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
-  /** A key that was just created; shown only once. */
+  /** A key that was just created. The key is shown only once. */
   readonly issued: IssuedKey | null
-  /** Identifies the form, so that a form that is sent twice counts only once. */
+  /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string
 }
 
 /** Number of days whose usage is shown. */
 export const shownDays = 30
 
-/** Renders the whole page on the server; it needs no script. */
+/** Renders the whole dashboard on the server. The page needs no script. */
 export function renderDashboard(view: DashboardView) {
   const { root, address, keys, used, issued, ticket } = view
   return renderPage(
@@ -131,7 +131,7 @@ function renderLow(keys: readonly ListedKey[]) {
 
 const keysOnPage = 50
 
-/** The keys that contain the wanted text, newest first, one page of them. */
+/** Renders one page of the keys that contain the wanted text, newest first. */
 function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
   const path = `${root}dashboard`
   const found = keys
@@ -244,7 +244,7 @@ function renderKey(path: string, one: ListedKey) {
 <td>${gone ? 'revoked' : html`${until === null ? '' : `valid until ${formatInstant(until)}`} ${renderMore(path, one)}`}</td></tr>`
 }
 
-/** The rarer changes of a key and its account. Revoking is last, and has to be confirmed. */
+/** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = html`<form method="post" action="${path}/keys/${id}/rotate">
     ${numberField('grace', '24', { label: `Hours for which key ${id} stays valid` })}
@@ -271,7 +271,10 @@ function renderMore(path: string, { id, kind, account, plan, revoked_at: until }
   </details>`
 }
 
-/** The style sheet. It is a separate file, so that the content security policy can forbid inline styles. */
+/**
+ * The style sheet. Browsers load it from a separate address, so that the content security policy can forbid inline
+ * styles.
+ */
 export const dashboardStyle = `
 :root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
 @media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}

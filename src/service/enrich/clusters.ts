@@ -5,7 +5,8 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Among many pages, two may share a phrase by chance, so three are required unless the phrase is a known name.
+// Number of pages that must share a phrase. Among many pages, two pages may share a phrase by chance, so three pages
+// are required unless the phrase is a known name.
 const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
@@ -20,7 +21,7 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Labels of topics that results share beyond the query; none when there are too few results. */
+/** Returns labels of topics that the results share beyond the query; no labels if there are too few results. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],
@@ -71,7 +72,7 @@ function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
   return phrases
 }
 
-// Generic words: pages that share only these share no topic.
+// Generic words. Pages that share only generic words do not share a topic.
 const empty = new Set(
   'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
     ' ',
@@ -92,11 +93,11 @@ function isLabel(phrase: Phrase): boolean {
   const form = usualForm(phrase).replace(/['’]s\b/g, '')
   if (!/^\p{L}/u.test(form)) return false
   if (phrase.stems.length === 1) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
-  // `polyfill based`, `set based`, `newly available`: the noun is missing.
+  // In phrases such as `polyfill based`, `set based` and `newly available`, the noun is missing.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Runs of words without punctuation or stop words between them. */
+/** Returns the sequences of words that have no punctuation and no stop words between them. */
 function runs(text: string): string[][] {
   return text
     .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)
@@ -116,7 +117,7 @@ function wordsOf(text: string): string[] {
   return text.match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? []
 }
 
-/** Drops a phrase when a longer one covers most of its pages. */
+/** Drops a phrase if a longer phrase that contains it occurs on most of the same pages. */
 function dropContained(phrases: readonly Phrase[]): Phrase[] {
   const longer = phrases.filter(({ stems }) => stems.length > 1)
   return phrases.filter(
@@ -143,7 +144,7 @@ function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): num
   return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
 }
 
-/** Accepts labels greedily, and skips a label if an earlier one already covers most of its pages. */
+/** Accepts labels one after another. Skips a label if an earlier label already covers most of the same pages. */
 function accept(phrases: readonly Phrase[]): string[] {
   const taken: Phrase[] = []
   for (const phrase of phrases) {
@@ -168,7 +169,7 @@ function usualForm({ forms }: Phrase): string {
   return form
 }
 
-/** The most frequent spelling, in title case unless it has capitals of its own. */
+/** Returns the most frequent spelling of a phrase. Words without capital letters are capitalised. */
 function surface(phrase: Phrase): string {
   const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
   const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')

@@ -8,16 +8,16 @@ import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
 import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
-/** The results of a provider before they are labelled. */
+/** The results of a provider, before labels are added. */
 interface Findings {
   readonly results: OrganicResult[]
-  /** Results and further candidates: labels are based on more pages than are shown. */
+  /** Results and further candidates, because labels are based on more pages than the answer shows. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly known: readonly NamedEntity[]
 }
 
-/** Adds the labels to the results. Lists are not padded: if nothing is known, they are empty. */
+/** Adds labels to the results. A list of labels is empty if nothing is known. */
 export async function enrich(
   q: string,
   found: Findings,
@@ -44,16 +44,19 @@ export async function enrich(
   }
 }
 
-/** Title and text of each page, without sentences that earlier pages also contain, such as menus and copies. */
+/**
+ * Returns the title and text of each page, without sentences that earlier pages also contain, such as menus and copies.
+ */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
     const sentences = text.split(/(?<=[.:!?])\s+/).filter((sentence) => {
-      // Ignore numbers, so that "supported since version 57" counts as a repetition.
+      // Numbers are ignored, so that "supported since version 57" and "supported since version 58" count as the same
+      // sentence.
       const key = sentence.replace(/\d+/g, '#')
       return !seen.has(key) && seen.add(key)
     })
-    // The site name is dropped, because it is in every title of its host.
+    // The name of the site is dropped, because every title of the site contains it.
     const head = title.split(/ [-|–—] /)[0] ?? title
     const host = parseUrl(url)?.hostname ?? ''
     return { host, text: `${head}. ${sentences.join(' ')}` }

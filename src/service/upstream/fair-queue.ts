@@ -1,30 +1,30 @@
 /**
- * Schedules searches at an upstream with few slots: round-robin over accounts, first in, first out within each account.
- * A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
+ * Schedules searches at an upstream that has few slots. Accounts are served round-robin, and the turns of one account
+ * in the order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
  */
 import { Refusal } from '../refusal.ts'
 
 interface QueueLimits {
-  /** Maximum turns in progress. */
+  /** Maximum number of turns in progress. */
   readonly places: number
-  /** Maximum turns in progress per account. */
+  /** Maximum number of turns in progress per account. */
   readonly placesPerAccount: number
-  /** Maximum queued turns per account; beyond it, turns with a deadline are refused. */
+  /** Maximum number of queued turns per account. Beyond this limit, turns with a deadline are refused. */
   readonly waitingPerAccount: number
 }
 
 /** One piece of work at the upstream: a whole search, or one page of it. */
 export interface Turn {
   readonly account: number
-  /** Removes a turn that has not begun from the queue when it aborts. */
+  /** When this signal aborts, a turn that has not begun leaves the queue. */
   readonly signal: AbortSignal
-  /** Time of `performance.now()` by which the turn must end; null: only the signal limits the wait. */
+  /** Time of `performance.now()` by which the turn must end. With null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
 interface Waiter {
   readonly deadline: number | null
-  /** Ends the wait: the turn begins, or it is refused. */
+  /** Ends the wait of a turn. With null, the turn begins. With a refusal, the turn is refused. */
   readonly end: (refusal: Refusal | null) => void
 }
 
@@ -33,13 +33,13 @@ const longestRetrySeconds = 60
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The queue of each waiting account; the account at the front is served next. */
+  /** The queue of each account with waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   readonly #working = new Map<number, number>()
   #free: number
   /** Durations of the last turns. */
   #observed: readonly number[] = []
-  /** Estimated duration of a turn; null until the first one has ended. */
+  /** Estimated duration of a turn; null until the first turn has ended. */
   #turnMs: number | null = null
 
   constructor(limits: QueueLimits) {
@@ -47,7 +47,7 @@ export class FairQueue {
     this.#free = limits.places
   }
 
-  /** Waits for a slot and does the work. Throws a 429 when the turn cannot end by its deadline. */
+  /** Waits for a slot, and does the work. Throws a 429 if the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#occupy(turn.account)
@@ -109,12 +109,12 @@ export class FairQueue {
     this.#beginNext()
   }
 
-  /** Begins the next turn. Takes its slot here, before a newly arrived turn can see that it is free. */
+  /** Begins the next turn. The slot is taken here, before a turn that arrives now can see that the slot is free. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
       const next = this.#takeInTime(line)
-      // Move the account behind all others.
+      // The account moves behind all other accounts.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
@@ -123,7 +123,10 @@ export class FairQueue {
     }
   }
 
-  /** Takes the first turn that can be in time out of a line, and refuses those before it. */
+  /**
+   * Removes turns from the front of a queue up to the first turn that can end by its deadline. Returns this turn, and
+   * refuses the turns before it.
+   */
   #takeInTime(line: Waiter[]): Waiter | undefined {
     for (let one = line.shift(); one !== undefined; one = line.shift()) {
       if (this.#isInTime(one.deadline, 0)) return one
@@ -132,11 +135,11 @@ export class FairQueue {
     return undefined
   }
 
-  /** The turns that are served before the next one of the account. */
+  /** Counts the turns that are served before a new turn of the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts ahead of this one in the round get one more turn.
+    // Accounts that come before this account in the round are served one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -146,22 +149,22 @@ export class FairQueue {
   }
 
   /**
-   * True when a turn that starts after this many others have ended can meet its deadline, or while there is no
-   * estimate.
+   * True if a turn can meet its deadline when it starts after the given number of other turns have ended. Also true as
+   * long as the duration of a turn is unknown.
    */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 
-  /** Estimated time until this many turns have ended. */
+  /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
-    // If a slot is free while turns wait, the accounts of those turns have reached their limit.
+    // A slot can be free while turns wait, if the accounts of the waiting turns have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#limits.places - this.#free)
   }
 
-  // 429 and not 503: to clients a 429 means "not done, not charged, slow down", and a 503 a failure that may have been
-  // charged.
+  // The status is 429 rather than 503. To clients, 429 means "not done, not charged, slow down", and 503 means a
+  // failure that may have been charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.ceil(this.#waitMs(ends) / 1000)
     const text =
@@ -171,7 +174,10 @@ export class FairQueue {
     })
   }
 
-  /** Averages the last turns without the slowest, so that one slow search does not block a whole queue. */
+  /**
+   * Computes the mean duration of the last turns without the slowest turn, so that one slow search does not block a
+   * whole queue.
+   */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
     const sorted = this.#observed.toSorted((a, b) => a - b)

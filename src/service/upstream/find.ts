@@ -1,4 +1,4 @@
-// Finds pages among the documents of this machine, the best first.
+// Finds pages among the documents of this machine, best page first.
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
@@ -11,17 +11,17 @@ export interface FoundPage {
   readonly id: number
   readonly url: string
   readonly title: string
-  /** The beginning of its text. */
+  /** The beginning of the page's text. */
   readonly text: string
   readonly lang: string
-  /** Relevance; comparable within one answer only. */
+  /** Relevance, which is comparable only within one answer. */
   readonly score: number
 }
 
 interface FindOptions {
   readonly search: Search
   readonly question: AskedWords
-  /** Number of pages to show. */
+  /** Number of pages that the answer shows. */
   readonly shown: number
   /** Finds known names in a text, in lower case. */
   readonly subjectsIn: (text: string) => readonly string[]
@@ -37,21 +37,22 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// The minimum number of pages for labelling clusters, even if fewer are shown.
+// Minimum number of pages to find for labelling clusters, even if the answer shows fewer pages.
 export const leastPool = 50
-// Maximum number of candidates to rank by all words. The more words a query has, the fewer pages contain all of them.
+// Work limit for ranking: the maximum number of candidates, multiplied by the number of words in the query.
 const rankings = 8000
-// If most words of a query are unknown, pages that match the other words match by chance.
+// Least share of known words in a query. If more words are unknown, pages that match the known words match by chance.
 const leastKnown = 0.5
-// The least share of the query's weight in a page that lacks some words; higher where many words are unknown.
+// A page that lacks some words must contain at least this share of the query's weight. The share is higher if many
+// words of the query are unknown.
 const leastShare = { known: 0.35, strange: 0.6 }
 
-/** The primary language of `hl`, or English. */
+/** Returns the primary language of `hl`; English if `hl` was not sent. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/** Finds pages with all words, then pages with the rarest ones. */
+/** Finds pages with all words of the query, then pages with the rarest words. */
 export async function findPages(run: Statements, options: FindOptions) {
   const { search, question, shown } = options
   const language = languageOf(search)
@@ -78,7 +79,7 @@ export async function findPages(run: Statements, options: FindOptions) {
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The candidates do not depend on `num`, so that ten results are the first ten of a hundred.
+      // The candidates do not depend on `num`, so that a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
@@ -89,14 +90,14 @@ export async function findPages(run: Statements, options: FindOptions) {
   const first = spread(pages.slice(0, leastPool))
   return {
     pages: [...first, ...pages.slice(leastPool)],
-    // The corrected query; null when it was searched as sent.
+    // The corrected query; null if the query was searched as sent.
     meant: question.operators === null ? interpret(terms) : null,
   }
 }
 
 const longestText = 20_000
 
-/** Reads the beginnings of the texts of these pages, for snippets. */
+/** Reads the beginning of the text of each page, for snippets. */
 export async function readTexts(
   run: Statements,
   pages: readonly FoundPage[],
@@ -110,7 +111,7 @@ export async function readTexts(
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** Reports corrected and ignored words. */
+/** Reports the corrected and the ignored words of a query; null if there are none. */
 function interpret({ words, strange, corrections: mends }: KnownTerms): Interpretation | null {
   if (mends.length === 0 && strange.length === 0) return null
   const left = new Set(strange)
@@ -121,11 +122,14 @@ function interpret({ words, strange, corrections: mends }: KnownTerms): Interpre
   }
 }
 
-// A word that occurs on at most this many pages is probably not the intended one.
+// A word that occurs on at most this many pages is probably not the word that the user meant.
 const accident = 2
 const besideSubject = 0.3
 
-/** Lowers the weight of words beside a known name when some words are unknown or very rare. */
+/**
+ * If the query contains a known name, lowers the weight of other words that are very rare. If some words of the query
+ * are unknown, lowers the weight of all other words.
+ */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -137,8 +141,9 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * True if matches are likely due to chance. One known word beside unknown ones has to be the subject of some page:
- * `football results` does not ask about results. A corrected word counts as unknown if others could not be corrected.
+ * True if matches are likely due to chance. If a query has one known word and otherwise unknown words, the known word
+ * must be the subject of some page. For example, `football results` does not ask about results. A corrected word counts
+ * as unknown if other words could not be corrected.
  */
 async function isChance(
   run: Statements,
@@ -177,7 +182,10 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
 
 const longest = 220
 
-/** The sentences of a text that match a query best, cut at a whole word. */
+/**
+ * Returns the part of a text that matches a query best. The part starts with a sentence, and is cut at the end of a
+ * word.
+ */
 export function makeSnippet(q: string, text: string): string {
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
@@ -187,7 +195,8 @@ export function makeSnippet(q: string, text: string): string {
   const scores = sentences.map(
     (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
   )
-  // If several sentences match equally well, the first is used, because the beginning of a page says what it is about.
+  // If several sentences match equally well, the first sentence is used, because the beginning of a page tells the
+  // subject of the page.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -195,21 +204,21 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-/** The properties of a page that decide its position. */
+/** The properties of a page that determine its position. */
 interface Placed {
   readonly url: string
   readonly score: number
 }
 
-// Readers look at the first ten and expect at most two pages of one folder among them.
+// Readers look at the first ten pages, and expect at most two pages of the same folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
-// Another page moves up only if it is nearly as relevant.
+// A page of another folder moves up only if it is nearly as relevant as the page that it passes.
 const nearly = 0.6
 
 /**
- * Moves other pages into the first ten when one folder of a site fills them, such as versions of a specification. The
- * pages after the first two keep their order. The result depends on these pages alone, so that all pages of an answer
- * are parts of one list.
+ * Moves pages of other folders into the first ten if one folder fills them, for example with versions of a
+ * specification. After the first two pages of the folder, its further pages keep their order. The result depends only
+ * on the given pages, so that answers of different lengths show parts of the same list.
  */
 export function spread<Page extends Placed>(pages: readonly Page[]): Page[] {
   const left = [...pages]
@@ -231,7 +240,10 @@ function findNext(left: readonly Placed[], counts: ReadonlyMap<string, number>):
   return other > 0 && (left[other]?.score ?? 0) >= least ? other : 0
 }
 
-/** Host and path without the last part: the folder of pages of one kind. */
+/**
+ * Returns the folder of a page: the host, and the path without its last part. Pages of the same kind are in the same
+ * folder.
+ */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -15,13 +15,13 @@ import { FairQueue } from './fair-queue.ts'
 import { readQuestion, withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
-// Half of the slots, so that one account cannot block the others.
+// Half of the slots, so that one account cannot block the other accounts.
 const placesPerAccount = 2
 const waitingPerAccount = 512
 
-/** Opens the provider that finds pages in the shipped corpus and in documents that were added. */
+/** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
-  // A search that waits for the documents reports the failure.
+  // If preparing fails, a search that waits for the documents reports the failure.
   const gazetteer = awaitedLater(prepare(tables))
   const places = tables.searches.options.max
   const queue = new FairQueue({ places, placesPerAccount, waitingPerAccount })
@@ -50,7 +50,8 @@ interface Parts {
   readonly gazetteer: Gazetteer
 }
 
-// Number of candidates beyond the pages shown. They move up on days on which other pages are missing.
+// Number of candidates beyond the pages that are shown. These candidates move up on days on which other pages are
+// missing.
 const reserve = 12
 
 async function answer(
@@ -73,7 +74,8 @@ async function answer(
       meant: found.meant,
     }
   }).catch((error: unknown) => {
-    // A statement timeout is not a bug, and an immediate retry would fail too.
+    // A statement that exceeds its time limit is reported as a slow search rather than as a bug. An immediate retry
+    // would fail too.
     throw codeOf(error) === queryCanceled ? tooLate() : error
   })
   const results = ranked.map(({ url, title, text }, index) => {
@@ -101,7 +103,10 @@ async function answer(
 
 const leastClose = 10
 
-/** The pages that are nearly as relevant as the best one; the others say nothing about the query. */
+/**
+ * Returns the pages with at least 40 percent of the relevance of the best page. Less relevant pages say nothing about
+ * the query.
+ */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
   return pages.filter(({ score }, index) => index < leastClose || score >= least)
@@ -110,8 +115,8 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 const queryCanceled = '57014'
 
 /**
- * Lists parameters without effect: documents have no place and no device. A language has an effect if some
- * documents are written in it.
+ * Lists the parameters that had no effect. Place and device never have an effect, because documents have neither. A
+ * language has an effect if some of the documents are written in this language.
  */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)

@@ -1,4 +1,4 @@
-// Generates answers, and changes them from day to day.
+// Generates answers, which can change from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
 import type { Answered, FoundAnswer } from '../stored-answers.ts'
@@ -46,12 +46,15 @@ export function openMock(drift: Drift = noDrift) {
   }
 }
 
-/** Generates an answer from a seed of all parameters, so that a different place gives different results. */
+/**
+ * Generates an answer. The seed consists of all parameters except `num`, so that, for example, a different place gives
+ * different results.
+ */
 function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, gl } = search
-  // A parameter that is sent with its default value equals one that is not sent.
+  // Sending a parameter with its default value is the same as not sending the parameter.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // Without `num`, so that the first ten of a hundred results equal a search for ten.
+  // The seed does not contain `num`, so that the first ten of a hundred results are the results of a search for ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')
   return {
@@ -99,28 +102,32 @@ function some<T>(
   return shuffled.slice(0, count).map(({ item }) => item)
 }
 
-/** The change of answers from day to day, for generated histories. */
+/** Changes of answers from day to day, for generated histories. */
 export interface Drift {
   /** If false, answers never change. */
   readonly moves: boolean
-  /** Puts the pages of a query into the order of the day; some are missing on some days. */
+  /** Puts the pages of a query into the order of the day. Some pages are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
 /** Answers that never change. */
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
 
-// How far a page moves, at the top and below it: the first position is the most stable.
+// Distance that a page moves: `top` for the first position, plus `below` for each position further down. Therefore, the
+// first position is the most stable.
 const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/** With `calm`: the share of queries that move every day, and the range of days between two moves of the others. */
+/**
+ * With `calm`: the share of queries whose pages move every day, and for the other queries the range of days between two
+ * moves.
+ */
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /**
- * Opens the daily changes for a seed: the same seed and day give the same order. With `calm`, most queries stay the
- * same for days or weeks, each at its own interval, as real ones do.
+ * Opens the daily changes for a seed. The same seed and day give the same order. With `calm`, the answers to most
+ * queries stay the same for days or weeks, as real answers do. Each query has its own interval.
  */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
   return {
@@ -137,7 +144,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** The last day on which a query moved. */
+/** Returns the last day on which the pages of a query moved. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < calmness.restless) return day
   const { least, most } = calmness
@@ -146,7 +153,10 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** Offsets a page by a slow wave, a quick wave and daily noise, and occasionally removes it for some days. */
+/**
+ * Offsets the position of a page by a slow wave, a quick wave and daily noise. Occasionally removes the page for some
+ * days.
+ */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / stretchDays + phase)

@@ -1,4 +1,4 @@
-// Parses a query for the document search, and runs its statements so that they can be cancelled.
+// Parses a query for the document search, and runs the statements of a search so that they can be cancelled.
 
 import type pg from 'pg'
 import { toldPid } from '../../base/database/database.ts'
@@ -6,13 +6,14 @@ import type { Tables } from '../database.ts'
 
 /** A parsed query. */
 export interface AskedWords {
-  /** Distinct words in lower case, without excluded ones. */
+  /** Distinct words of the query in lower case, without excluded words. */
   readonly words: readonly string[]
-  /** Text for `websearch_to_tsquery` when the query has quotes, `-` or `or`; null for plain words. */
+  /** Text for `websearch_to_tsquery` if the query has quotes, `-` or `or`; null for plain words. */
   readonly operators: string | null
 }
 
-// Bounds the cost of one statement: a query of three hundred words costs as much as one of this length.
+// Maximum number of words that are searched. This limit bounds the cost of a statement: a query of three hundred words
+// costs no more than a query of this length.
 const mostWords = 32
 const longestWord = 64
 
@@ -33,7 +34,8 @@ export function readQuestion(q: string): AskedWords {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // A query that consists only of exclusions excludes nothing: `-css` is then searched as a word.
+  // If a query consists only of exclusions, the excluded words are searched instead. For example, `-css` finds pages
+  // with the word `css`.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
@@ -50,15 +52,15 @@ interface Token {
 }
 
 function readToken(text: string): Token {
-  // `-webkit-box-reflect` is a name, not an exclusion.
+  // A word such as `-webkit-box-reflect` is a name rather than an exclusion.
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
   const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, longestWord))
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
 }
 
 /**
- * Rebuilds the query for PostgreSQL. If the query has an `or`, a single `or` joins each pair of neighbouring words, so
- * that a chain of `or` stays short.
+ * Rebuilds the query for PostgreSQL. If the query contains an `or`, a single `or` joins each pair of neighbouring
+ * words, so that a chain of `or` stays short.
  */
 function websearch(tokens: readonly Token[]): string {
   const textOf = ({ words }: Token) =>
@@ -69,12 +71,14 @@ function websearch(tokens: readonly Token[]): string {
   return [wanted.join(join), ...unwanted].join(' ')
 }
 
-/** Statements of one search, on a connection of its own. They are cancelled with the search. */
+/**
+ * Statements of one search, on a separate connection. When the search is cancelled, its statements are cancelled too.
+ */
 export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-/** Runs the statements of a search, and cancels the current one when the signal aborts. */
+/** Runs the statements of a search. When the signal aborts, cancels the current statement. */
 export async function withStatements<T>(
   { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,
@@ -83,7 +87,7 @@ export async function withStatements<T>(
   signal.throwIfAborted()
   const client = await searches.connect()
   const cancel = () => {
-    // Cancel over another connection: this one is busy with the statement.
+    // The statement is cancelled over another connection, because its own connection is busy with the statement.
     const text = 'select pg_cancel_backend($1)'
     pool.query(text, [toldPid(client)]).catch(() => undefined)
   }
@@ -96,7 +100,8 @@ export async function withStatements<T>(
     return result
   } finally {
     signal.removeEventListener('abort', cancel)
-    // A cancel request in transit must not hit the next search on this connection.
+    // If the signal aborted, the connection is closed, because a cancel request in transit must not hit the next search
+    // on this connection.
     client.release(broken || signal.aborted)
   }
 }

@@ -1,9 +1,10 @@
-// Statements that find and rank documents.
+// The statement that finds and ranks documents.
 
 /**
- * One statement finds and ranks. Its parameters: the words as text, a query of all words, the same for titles, the
- * rarest words, each term, their weights, the most pages, how many pages are enough, the language, the number of
- * candidates, the least share of the weight that a page has to match, and each term for titles and addresses.
+ * Parameters: the words as text ($1), a query for all words ($2), the same query for titles ($3), and a query for the
+ * rarest words ($4). Terms are given as tsqueries ($5), with weights ($6), and for titles and addresses ($12). $7 is
+ * the maximum number of pages, $8 a sufficient number of pages with all words, $9 the language. $10 is the maximum
+ * number of candidates, $11 the least share of the weight that a page must match.
  */
 export const ranking = `
   with terms as materialized (

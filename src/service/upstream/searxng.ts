@@ -19,14 +19,14 @@ const usualRetryAfter = '60'
 interface SearxngOptions {
   readonly url: URL
   readonly log: Log
-  /** Time limit of a search; at the deadline, the results received so far are returned. */
+  /** Time limit of a search. At the deadline, the results that were received so far are returned. */
   readonly budgetMs?: number | undefined
 }
 
-/** Opens the provider. */
+/** Opens the provider that searches the web. */
 export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
   const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
-  // One page at a time, because the engines block an instance that sends requests too quickly.
+  // Only one page is fetched at a time, because search engines block an instance that sends requests too quickly.
   const queue = new FairQueue({
     places: pagesAtOnce,
     placesPerAccount: pagesAtOnce,
@@ -69,8 +69,8 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
 }
 
 /**
- * Fetches page after page, one at a time: some engines return the second page only after the first. Each page queues
- * for a turn of its own. At the deadline, returns the results received so far.
+ * Fetches one page of results after the other, because some engines return the second page only after the first. Each
+ * page waits for its own turn in the queue. At the deadline, returns the results that were received so far.
  */
 async function collect(web: Web, search: Search, asker: Asker & { readonly over: AbortSignal }) {
   const byPlace = new Map<string, OrganicResult>()
@@ -78,8 +78,8 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   const entities: NamedEntity[] = []
   let partial = false
   const { account, over: signal } = asker
-  // Only the first page can be refused, and a disconnected client ends the search only before that page begins. If a
-  // later page fails, the results so far are kept.
+  // Only the first page can be refused. A client that disconnects ends the search only before the first page begins. If
+  // a later page fails, the results of earlier pages are kept.
   const first = {
     account,
     signal: AbortSignal.any([signal, asker.gone]),
@@ -108,7 +108,10 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
 
-/** Returns null at the deadline or when the upstream does not answer, so that fetched pages are kept. */
+/**
+ * Fetches one page in a turn of the queue. Returns null at the deadline or if the upstream does not answer, so that the
+ * pages fetched so far are kept.
+ */
 async function takeTurn(
   web: Web,
   turn: Turn,
@@ -123,7 +126,10 @@ async function takeTurn(
   }
 }
 
-/** Adds a result if it is a page. Images and maps have no address, or one that is not http. */
+/**
+ * Adds a result if it is a page. A result without an http address is skipped, because it is an image or a map, for
+ * example.
+ */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
@@ -144,7 +150,10 @@ function addResult(
 
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/** Key that is equal for addresses that differ only in scheme, fragment or tracking parameters. */
+/**
+ * Computes a key of an address. Addresses that differ only in scheme, fragment or tracking parameters have the same
+ * key.
+ */
 function keyOf(address: URL): string {
   const url = new URL(address)
   for (const name of [...url.searchParams.keys()]) {
@@ -162,14 +171,17 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
   ['CreativeWork', ['P50', 'P57', 'P175']],
 ]
 
-/** The type of an infobox, from the Wikidata properties that it lists. */
+/** Determines the type of an infobox from the Wikidata properties that the infobox lists. */
 function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   const properties = attributes.map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
 }
 
-/** Drops list items of the wrong shape, so that one of them does not invalidate the others. */
+/**
+ * Builds a schema for a list. Items of the wrong shape are dropped, so that a wrong item does not invalidate the other
+ * items.
+ */
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
@@ -180,7 +192,7 @@ function listOf<Shape extends z.ZodType>(shape: Shape) {
 }
 
 const texts = listOf(z.string()).catch([])
-/** The fields of a SearXNG response that are used. Any of them may be missing or null: engines differ. */
+/** The fields of a SearXNG response that are used. Each field may be missing or null, because search engines differ. */
 const pageShape = z.object({
   results: listOf(
     z.object({
@@ -207,7 +219,10 @@ interface PageRequest {
   readonly signal: AbortSignal
 }
 
-/** Fetches one page of results; null when no engine could be asked. A response that is not from SearXNG is an error. */
+/**
+ * Fetches one page of results; null if the upstream does not answer or refuses the page. A response that is not from
+ * SearXNG is an error.
+ */
 async function getPage(web: Web, search: Search, request: PageRequest): Promise<EnginePage | null> {
   const url = new URL('search', web.base)
   url.search = new URLSearchParams({
@@ -217,9 +232,10 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     ...upstreamLanguage(search),
   }).toString()
   const { signal } = request
-  // Redirects are never followed: an engine shortcut in a query can lead anywhere.
+  // Redirects are never followed, because an engine shortcut in a query can lead to any address.
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
-    // Refused, unknown or cut off: to the caller, each means that the upstream does not answer.
+    // The connection may be refused or cut off, or the host may be unknown. To the caller, each of these errors means
+    // that the upstream does not answer.
     if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
     return null
   })
@@ -227,7 +243,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
   if (!response.ok) {
     web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
     await response.body?.cancel()
-    // Passes on the upstream's Retry-After; a value of our own would be a guess.
+    // The Retry-After of the upstream is passed on, because any other value would be a guess.
     if (request.number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
@@ -246,17 +262,17 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
 }
 
 /**
- * Removes SearXNG's own syntax from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). It ignores a
- * `<` before anything but a number, and so do we: `<dialog>` is a word.
+ * Removes the special syntax of SearXNG from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). A
+ * `<` is special only before a number, so a word such as `<dialog>` stays.
  */
 function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-/** Maximum bytes per response; a page of results has some tens of thousands. */
+/** Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes. */
 const longest = 4_000_000
 
-/** Parses the JSON of a response; undefined when it has no body or is too long. */
+/** Parses the JSON of a response; undefined if the response has no body or is too long. */
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -270,10 +286,10 @@ async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** Maps `hl` and `gl` to the one `language` of SearXNG; nothing when neither was sent. */
+/** Maps `hl` and `gl` to the parameter `language` of SearXNG. Returns no parameter if neither was sent. */
 function upstreamLanguage({ hl, gl }: Search): { language?: string } {
   const [spoken, ...rest] = hl?.split('-') ?? []
-  // `zh-Hant-TW` means zh in TW; `en-150` and the like name no country.
+  // A tag such as `zh-Hant-TW` means the language zh in the country TW. A tag such as `en-150` names no country.
   const region = gl ?? rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
   if (region === undefined) return spoken === undefined ? {} : { language: spoken.toLowerCase() }
   const language = spoken?.toLowerCase() ?? new Intl.Locale(`und-${region}`).maximize().language
@@ -295,7 +311,7 @@ const written: Readonly<Record<string, string>> = {
 }
 const deepest = 4
 
-/** Removes paired tags that engines put around matches. Any other text in angle brackets stays. */
+/** Removes the paired tags that search engines put around matches. Any other text in angle brackets stays. */
 function withoutMarkup(text: string): string {
   let plain = text.slice(0, longestText).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
   for (let depth = 0; depth < deepest; depth += 1) plain = plain.replace(pair, '$2')

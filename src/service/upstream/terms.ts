@@ -1,4 +1,4 @@
-// Looks up the words of a query in the index, and corrects unknown ones.
+// Looks up the words of a query in the index, and corrects unknown words.
 
 import { stopWords } from '../enrich/labels.ts'
 import type { AskedWords, Statements } from './question.ts'
@@ -16,22 +16,22 @@ import {
 export interface KnownTerm {
   /** The word as sent, or corrected. */
   readonly word: string
-  /** Number of pages that contain it. */
+  /** Number of pages that contain the word. */
   readonly documents: number
-  /** Its lexemes in English and in the requested language. */
+  /** Lexemes of the word in English and in the requested language. */
   readonly forms: readonly string[]
-  /** Rare words weigh more. */
+  /** Weight of the word in the ranking. Rare words weigh more. */
   readonly weight: number
 }
 
 /** The words to search for. */
 export interface KnownTerms {
-  /** The query with all corrections. */
+  /** Words of the query with all corrections applied. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words without a match or a similar word in any document; they are ignored. */
+  /** Words that are ignored, because no document contains the word or a similar word. */
   readonly strange: readonly string[]
-  /** The corrections. */
+  /** Corrections that were applied. */
   readonly corrections: readonly Correction[]
 }
 
@@ -43,18 +43,18 @@ interface Row {
 }
 
 const mostCorrected = 4
-// A word on a single page that is one letter away from a frequent word is probably a typing error.
+// A word that occurs on a single page and is one letter away from a frequent word is probably a typing error.
 const rarely = 1
 const often = 30
 
-/** Looks up the words of a query, and corrects those that are one typing error away from a known word. */
+/** Looks up the words of a query. Corrects unknown words that are one typing error away from a known word. */
 export async function readTerms(
   run: Statements,
   question: AskedWords,
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
-  // A query with operators is taken literally.
+  // A query with operators is searched as sent, without corrections.
   if (question.operators !== null) return sortOut(question.words, asked)
   const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
   const words = applyCorrections(question.words, joined)
@@ -78,7 +78,7 @@ export async function readTerms(
 
 interface LookedUp {
   readonly byWord: ReadonlyMap<string, readonly Row[]>
-  /** Number of documents. */
+  /** Number of all documents. */
   readonly total: number
 }
 
@@ -145,7 +145,7 @@ async function putRight(
   }
 }
 
-/** True for a misspelt stop word such as `wehn`, which does not count as an unknown word. */
+/** True for a misspelt stop word, such as `wehn`. Such a word does not count as unknown. */
 function isFiller(word: string): boolean {
   return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
@@ -164,12 +164,12 @@ function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 
-/** A tsquery for all of these terms. */
+/** Builds a tsquery that matches documents with all given terms. */
 export function allOf(terms: readonly KnownTerm[], label = ''): string {
   return terms.map((term) => anyOf(term, label)).join(' & ')
 }
 
-/** A tsquery for any form of a term. */
+/** Builds a tsquery that matches documents with any form of a term. */
 export function anyOf({ forms }: KnownTerm, label = ''): string {
   const quoted = forms.map(
     (form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`,
