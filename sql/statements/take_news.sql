@@ -1,6 +1,5 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet as notices.
--- Returns the texts of these notices, oldest first. Nights of a schedule with the same outcome share the notice of the
--- newest of them. :alerts is the command that lists alerts.
+-- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet as notices. Nights
+-- of a schedule with the same outcome share the notice of the newest of them. :alerts is the command that lists alerts.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -197,4 +196,3 @@ select
 from fresh
 window same as (partition by kind, batch order by at desc, id), all_same as (partition by kind, batch)
 order by at
-returning kind, said as text, fields

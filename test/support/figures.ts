@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import { recordNews } from '../../src/features/notifications/news.ts'
+import { takeNews } from './news.ts'
 import { wordsOf } from '../desk/scene.ts'
 import { openDesk } from './desk.ts'
 import type { TestMill } from './mill.ts'
@@ -122,7 +122,7 @@ function withNote({ used, uncertain }: RunTruth): string {
 /** Credits of each run: status, four pages, report and notice. */
 export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise<void> {
   const { truth, since, until, command, page } = told
-  const notices = await recordNews(mill.db, new Date(0), ['run_finished'])
+  const notices = await takeNews(mill.db, ['run_finished'])
   const operations = await page('/operations')
   const nights = (await page(`/nights?since=${since}&until=${until}`)).words
   const report = await reported(told, ['--since', since, '--until', until])

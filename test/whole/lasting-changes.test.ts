@@ -1,6 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
-import { recordNews } from '../../src/features/notifications/news.ts'
+import { takeNews } from '../support/news.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
@@ -102,7 +102,7 @@ describe('a lasting change', () => {
     expect(await night()).toEqual([])
     expect(await newestDay(scene)).toBe('2026-01-07')
     expect(await suspectDays(scene)).toEqual([])
-    const news = await recordNews(mill.db, new Date(0), ['run_suspect', 'run_odd'])
+    const news = await takeNews(mill.db, ['run_suspect', 'run_odd'])
     expect(news[0]?.text).toBe(`querymill: run 4 of test for 2026-01-04 is odd, but shown: ${odd}`)
     expect(news.map(({ kind }) => kind)).toEqual(['run_odd', 'run_odd', 'run_odd'])
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])

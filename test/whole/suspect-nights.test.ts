@@ -1,6 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
-import { recordNews } from '../../src/features/notifications/news.ts'
+import { takeNews } from '../support/news.ts'
 import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
@@ -37,11 +37,11 @@ describe('a night with only empty answers', () => {
       "select answered, unreadable, suspect, other_origin from analysis.coverage where run_date = '2026-01-04'",
     )
     expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, other_origin: 0 }])
-    const news = await recordNews(mill.db, new Date(0), ['run_suspect'])
+    const news = await takeNews(mill.db, ['run_suspect'])
     expect(news.map(({ text }) => text)).toEqual([
       'querymill: run 4 of test for 2026-01-04 is suspect and left out of trends: 100 % of the answers have no result, usually 0 %',
     ])
-    expect(await recordNews(mill.db, new Date(0), ['run_suspect'])).toEqual([])
+    expect(await takeNews(mill.db, ['run_suspect'])).toEqual([])
     const newest = await mill.pool.query('select min(depth) as depth from analysis.latest')
     expect(newest.rows[0].depth).toBeGreaterThan(0)
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])

@@ -268,8 +268,12 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
 
 /** Collects the rows to archive for a day in temporary tables of the transaction; returns the size of the day. */
 export async function gatherLeaving(client: PoolClient, day: string) {
-  const date = client.escapeLiteral(day)
-  await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${date}`)
+  await client.query('create temporary table leaving_runs (id bigint) on commit drop')
+  await client.query(
+    'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1',
+    [day],
+  )
+  await client.query('analyze pg_temp.leaving_runs')
   await gather(
     client,
     'leaving',
@@ -295,9 +299,10 @@ export async function gatherLeaving(client: PoolClient, day: string) {
   )
   const { rows } = await client.query<{ part: number; answers: number; bodies: number }>(
     `select
-      (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = ${date}) as part,
+      (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = $1) as part,
       (select count(*) from pg_temp.leaving) as answers,
       (select count(*) from pg_temp.leaving_calls) as bodies`,
+    [day],
   )
   return only(rows)
 }

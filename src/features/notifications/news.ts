@@ -8,7 +8,7 @@ import { clock, clockBefore, clockIn, utcText } from '../../base/database/clock.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
-import { readRows } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
 import { reasonOf } from '../../base/errors.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { dayMs, formatInstant } from '../../base/time/zone.ts'
@@ -120,10 +120,14 @@ export async function recordNotices(
  * Records the events that the tables show. Each event is recorded once, even if several processes look at the same
  * time.
  */
-export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
+export async function recordNews(
+  trx: Database,
+  since: Date,
+  kinds: readonly string[],
+): Promise<void> {
   await lockName(trx, 'querymill notices')
   const parameters = { since, kinds, alerts: npmRun('alerts') }
-  return readRows<Pick<Claimed, 'kind' | 'text' | 'fields'>>(trx, 'take_news', parameters)
+  await trx.executeQuery(statement('take_news', parameters))
 }
 
 /** An event that `recordNews` does not find, in the form in which the event is stored as a notice. */
