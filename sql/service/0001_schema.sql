@@ -63,13 +63,14 @@ create table usage (
 create index usage_of_key on usage (key_id, at);
 create index usage_open on usage (at) where credits is null;
 create index usage_by_age on usage using brin (at);
+create index usage_with_query on usage (at) where q <> '';
 comment on table usage is 'Requests with live keys for which credits were reserved, one row each.';
 comment on column usage.id is 'Identifier of the request.';
 comment on column usage.key_id is 'Key with which the request was made.';
 comment on column usage.account_id is 'Account that was charged.';
 comment on column usage.at is 'Time at which the credits were reserved.';
 comment on column usage.period is 'Month from which the credits were taken. A refund is never credited to another month.';
-comment on column usage.q is 'Text of the query.';
+comment on column usage.q is 'Text of the query; empty once it is older than SERVICE_KEEP_QUERIES.';
 comment on column usage.num is 'Number of results requested.';
 comment on column usage.reserved is 'Credits reserved before the search.';
 comment on column usage.credits is 'Credits finally charged, 0 for a failed request; null while the request is in progress.';
@@ -194,21 +195,6 @@ comment on column rates.account_id is 'Account to which the limit applies.';
 comment on column rates.second is 'Current second, as the number of seconds since 1970.';
 comment on column rates.taken is 'Number of requests so far in that second.';
 
-create table usage_sums (
-  key_id bigint not null references keys,
-  day date not null,
-  requests bigint not null,
-  failures bigint not null,
-  credits bigint not null,
-  primary key (key_id, day)
-);
-comment on table usage_sums is 'Daily totals of old requests. The queries of these requests are no longer stored.';
-comment on column usage_sums.key_id is 'Key with which the requests were made.';
-comment on column usage_sums.day is 'Day in UTC.';
-comment on column usage_sums.requests is 'Number of requests for which credits were reserved.';
-comment on column usage_sums.failures is 'Number of requests that failed and were refunded.';
-comment on column usage_sums.credits is 'Credits charged.';
-
 create table spellings (
   word text primary key,
   documents integer not null,
@@ -218,36 +204,3 @@ comment on table spellings is 'Unstemmed words of titles, addresses and texts, u
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';
-
-create view usage_by_day as
-select
-  days.key_id,
-  keys.kind,
-  keys.tail,
-  days.day,
-  sum(days.requests)::bigint as requests,
-  sum(days.failures)::bigint as failures,
-  sum(days.credits)::bigint as credits
-from (
-  select
-    key_id,
-    (at at time zone 'utc')::date as day,
-    count(*) as requests,
-    count(*) filter (where status <> 200) as failures,
-    coalesce(sum(credits), 0) as credits
-  from usage
-  group by key_id, (at at time zone 'utc')::date
-  union all
-  select key_id, day, requests, failures, credits
-  from usage_sums
-) as days
-join keys on keys.id = days.key_id
-group by days.key_id, keys.kind, keys.tail, days.day;
-comment on view usage_by_day is 'Requests and credits of each key on each day (UTC).';
-comment on column usage_by_day.key_id is 'Identifier of the key.';
-comment on column usage_by_day.kind is 'Kind of key: live or test.';
-comment on column usage_by_day.tail is 'Last four characters of the key.';
-comment on column usage_by_day.day is 'Day in UTC.';
-comment on column usage_by_day.requests is 'Number of requests for which credits were reserved.';
-comment on column usage_by_day.failures is 'Number of requests that failed and were refunded.';
-comment on column usage_by_day.credits is 'Credits charged.';
