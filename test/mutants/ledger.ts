@@ -419,6 +419,11 @@ export const ledgerMutants: readonly Mutant[] = [
         put: "eb.or([eb.lit(true), eb('workers.lease_until', '<', clock),",
       },
       {
+        name: 'only the first hundred calls of dead workers are given up at once',
+        find: 'found === together; reaped',
+        put: 'reaped === 0 && found === together; reaped',
+      },
+      {
         name: 'calls that this process does not know are released',
         find: "\n      .where((eb) => eb('mark', '=', eb.fn.any(eb.val([...givenUp]))))",
         put: '',
