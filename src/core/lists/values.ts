@@ -362,17 +362,14 @@ function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   return codes
 }
 
-/** Yields the names that CLDR has for each code, in each language and in each style. */
+/** Yields the names that CLDR has for each code in each language, in one style. */
 function* shownNames(
   codes: readonly (readonly [shown: string, code: string])[],
-  type: 'region' | 'language',
-  ways: readonly object[],
+  style: { readonly type: 'region' | 'language' } & Partial<Intl.DisplayNamesOptions>,
 ): Generator<CodeName> {
   for (const language of languagesOfNames) {
-    const names = ways.map(
-      (way) => new Intl.DisplayNames([language], { type, fallback: 'none', ...way }),
-    )
-    for (const [shown, code] of codes) for (const name of names) yield [name.of(shown), code]
+    const names = new Intl.DisplayNames([language], { ...style, fallback: 'none' })
+    for (const [shown, code] of codes) yield [names.of(shown), code]
   }
 }
 
@@ -384,7 +381,8 @@ function* countryNames(): Generator<CodeName> {
     for (const name of [two, three]) yield [name, two.toLowerCase()]
   yield ['xk', 'xk']
   yield* Object.entries(otherCountries)
-  yield* shownNames(regions, 'region', [{ style: 'long' }, { style: 'short' }])
+  yield* shownNames(regions, { type: 'region' })
+  yield* shownNames(regions, { type: 'region', style: 'short' })
   for (const language of languagesOfNames.filter((name) => !name.includes('-'))) {
     const { countries: known } = iso(`i18n-iso-countries/langs/${language}.json`) as CountryNames
     for (const [two, called] of Object.entries(known))
@@ -401,16 +399,20 @@ const languageKinds: readonly (readonly [string, string])[] = [
   ),
 ]
 
+const englishLanguages = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
 /** Yields the names of all languages, with their codes. */
 function* languageNames(): Generator<CodeName> {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
-  const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
+  const codes = twos.filter(
+    (code) => Intl.getCanonicalLocales(code)[0] === code && englishLanguages.of(code) !== undefined,
+  )
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
-  const ways = [{ languageDisplay: 'standard' }, { languageDisplay: 'dialect' }]
   yield ['tagalog', 'fil']
-  yield* shownNames(kinds, 'language', ways)
+  yield* shownNames(kinds, { type: 'language', languageDisplay: 'standard' })
+  // Only a variant has another name as a dialect: "American English" instead of "English (United States)".
+  yield* shownNames(languageKinds, { type: 'language', languageDisplay: 'dialect' })
 }
 
 let countries: ReadonlyMap<string, string> | undefined
@@ -431,9 +433,9 @@ export function languageCode(text: string): string | undefined {
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
     // Thousands of codes have no name, and users never mean such a code.
-    const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
+    const isKnown = englishLanguages.of(code) !== undefined
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
-    if (isKnown !== undefined) return [kept, ...more].join('-')
+    if (isKnown) return [kept, ...more].join('-')
   }
   return languages.get(nameKey(trimmed))
 }
