@@ -220,6 +220,71 @@ comment on column stops.detail is 'Description of the cause in one sentence.';
 comment on column stops.cleared_at is 'Time at which the stop was lifted; null while the stop is in force.';
 comment on column stops.cleared_by is 'Event that lifted the stop: observation, resume, renewal, key, day or time.';
 
+-- Only the newest calls of an account have to be explained again for each statement. The lines that explain the older
+-- calls are stored.
+create table statement_lines (
+  account_id bigint not null references accounts on delete cascade,
+  line bigint not null,
+  at timestamptz not null,
+  after timestamptz,
+  kind text not null,
+  credits bigint not null,
+  balance bigint not null,
+  call_id bigint not null,
+  primary key (account_id, line)
+);
+create index statement_lines_at on statement_lines using brin (at);
+comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row of statement_marks are ignored.';
+comment on column statement_lines.account_id is 'Account whose balance changed.';
+comment on column statement_lines.line is 'Number of the line in the statement of the account.';
+comment on column statement_lines.at is 'Time at which the change was observed.';
+comment on column statement_lines.after is 'Time at which the balance before the change was last observed; null in the first line.';
+comment on column statement_lines.kind is 'Kind of change, as in analysis.statement.';
+comment on column statement_lines.credits is 'Change of the balance, negative for a fall.';
+comment on column statement_lines.balance is 'Balance after the change.';
+comment on column statement_lines.call_id is 'Call to which the change is attributed.';
+
+create table statement_marks (
+  account_id bigint not null references accounts on delete cascade,
+  line bigint not null,
+  next_seq bigint not null,
+  next_id bigint not null,
+  primary key (account_id, line)
+);
+comment on table statement_marks is 'Lines up to which the statement of an account is final, because no call that was charged before them is still open. Each account has a row with line 0, which is locked while lines are stored.';
+comment on column statement_marks.account_id is 'Account of the statement.';
+comment on column statement_marks.line is 'Last line that is final.';
+comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
+comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
+
+-- A call that changes after its charge was explained makes the lines from there on outdated. The first statement waits
+-- while another transaction stores lines, so that the second one sees its marks.
+create function forget_statement() returns trigger language plpgsql as $$
+begin
+  insert into statement_marks as marks (account_id, line, next_seq, next_id)
+  select accounts.id, 0, 0, 0
+  from accounts
+  where accounts.id = old.account_id
+  on conflict (account_id, line) do update set next_seq = 0;
+  delete from statement_marks
+  where account_id = old.account_id
+    and next_seq > old.start_seq;
+  return null;
+end
+$$;
+create trigger explained_call_changed after update on calls
+  for each row
+  when (
+    old.outcome is not null
+    and (old.outcome, old.credits_used, old.credits_remaining, old.credits_reserved, old.sent_at, old.finished_at, old.washed_at)
+      is distinct from (
+        new.outcome, new.credits_used, new.credits_remaining, new.credits_reserved, new.sent_at, new.finished_at, new.washed_at
+      )
+  )
+  execute function forget_statement();
+create trigger explained_call_went after delete on calls
+  for each row execute function forget_statement();
+
 create function ledger_changed() returns boolean
 language plpgsql as $$
 begin

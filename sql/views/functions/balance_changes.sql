@@ -7,8 +7,12 @@ create or replace function analysis.balance_changes(
   used bigint[],
   remaining bigint[],
   bound bigint[],
-  washed timestamptz[]
-) returns table (at timestamptz, after timestamptz, kind text, credits bigint, balance bigint, call_id bigint)
+  washed timestamptz[],
+  opening bigint,
+  opened timestamptz
+) returns table (
+  at timestamptz, after timestamptz, kind text, credits bigint, balance bigint, call_id bigint, explained integer
+)
 language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
@@ -32,7 +36,11 @@ declare
   k integer;
   fall bigint;
   part bigint;
+  -- Number of calls that are explained after the current line, if the next call began after all of them were charged.
+  done integer;
 begin
+  balance := opening;
+  after := opened;
   loop
     -- A call that began before the first waiting call ended may have been charged before that call.
     while next <= last and sent[next] <= all (ends) loop
@@ -52,6 +60,7 @@ begin
     -- Picks a call whose balance before its charge equals the current balance. If there is no such call, something
     -- other than our calls changed the balance. In that case, picks the call with the highest balance below the current
     -- balance or, if no call has a lower balance, the call with the highest balance.
+    explained := null;
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
       found := befores[place];
@@ -109,7 +118,9 @@ begin
       end loop;
     end loop;
     call_id := ids[i];
+    done := case when waiting_count = 0 and silent_count = 0 and next <= last then next - 1 end;
     if fall <> 0 then
+      explained := case when coalesce(used[i], 0) = 0 then done end;
       kind := case when fall > 0 then 'others' else 'top_up' end;
       credits := -fall;
       balance := found;
@@ -119,11 +130,13 @@ begin
       kind := 'ours';
       credits := -used[i];
       balance := remaining[i];
+      explained := done;
       return next;
     end if;
     after := finished[i];
   end loop;
 
+  explained := null;
   -- No later balance was reported, so the reported costs of the remaining silent calls are subtracted.
   for place in 1..silent_count loop
     part := silent[place];
@@ -137,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'Balance changes of one account, computed from its calls in order of start time. The arguments are arrays with one element for each call: id, start, end, credits used, reported balance, reserved credits, time at which the reservation was released. The first row holds the first known balance, and all rows add up to the current balance.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from its calls in order of start time. The arrays hold the id, start, end, credits used, reported balance, reserved credits and release time of each call. The last arguments are the balance before the first call and the time at which it was observed; if null, the first row holds the first known balance. The column explained is the number of calls after which a later computation may continue.';

@@ -13,23 +13,18 @@ select
   case when change.kind in ('ours', 'perhaps_ours') then lists.name end as list,
   change.line
 from (
-  select
-    account_id,
-    array_agg(id order by start_seq, id) as ids,
-    array_agg(sent_at order by start_seq, id) as sent,
-    array_agg(finished_at order by start_seq, id) as finished,
-    array_agg(credits_used::bigint order by start_seq, id) as used,
-    array_agg(credits_remaining order by start_seq, id) as remaining,
-    array_agg(credits_reserved::bigint order by start_seq, id) as bound,
-    array_agg(washed_at order by start_seq, id) as washed
-  from public.calls
-  where outcome in ('settled', 'unknown')
-  group by account_id
-) as told
-join public.accounts on accounts.id = told.account_id
-cross join lateral analysis.balance_changes(
-  told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed
-) with ordinality as change (at, after, kind, credits, balance, call_id, line)
+  select lines.account_id, lines.line, lines.at, lines.after, lines.kind, lines.credits, lines.balance, lines.call_id
+  from public.statement_lines as lines
+  join (
+    select account_id, max(line) as line
+    from public.statement_marks
+    group by account_id
+  ) as marks on marks.account_id = lines.account_id and lines.line <= marks.line
+  union all
+  select account_id, line, at, after, kind, credits, balance, call_id
+  from analysis.live_statement
+) as change
+join public.accounts on accounts.id = change.account_id
 left join public.calls on calls.id = change.call_id
 -- Includes the calls of forgotten queries, because these calls also cost credits. Each table is joined by a single key,
 -- so that the joins cost nothing if the run is not selected.

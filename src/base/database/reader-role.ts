@@ -254,6 +254,8 @@ export const withheld = [
   'forecasts',
   'prunings',
   'schedules',
+  'statement_lines',
+  'statement_marks',
   'view_files',
   'workers',
 ] as const

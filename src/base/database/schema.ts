@@ -2378,6 +2378,60 @@ export interface Slices {
   turn: number | null;
 }
 
+export interface StatementLines {
+  /**
+   * Account whose balance changed.
+   */
+  account_id: number;
+  /**
+   * Time at which the balance before the change was last observed; null in the first line.
+   */
+  after: Timestamp | null;
+  /**
+   * Time at which the change was observed.
+   */
+  at: Timestamp;
+  /**
+   * Balance after the change.
+   */
+  balance: number;
+  /**
+   * Call to which the change is attributed.
+   */
+  call_id: number;
+  /**
+   * Change of the balance, negative for a fall.
+   */
+  credits: number;
+  /**
+   * Kind of change, as in analysis.statement.
+   */
+  kind: string;
+  /**
+   * Number of the line in the statement of the account.
+   */
+  line: number;
+}
+
+export interface StatementMarks {
+  /**
+   * Account of the statement.
+   */
+  account_id: number;
+  /**
+   * Last line that is final.
+   */
+  line: number;
+  /**
+   * Lowest id of the calls that the final lines do not explain.
+   */
+  next_id: number;
+  /**
+   * Start number of the first call that the final lines do not explain.
+   */
+  next_seq: number;
+}
+
 export interface Stops {
   /**
    * Account whose calls are stopped.
@@ -2644,6 +2698,8 @@ export interface DB {
   searches: Searches;
   seen_pages: SeenPages;
   slices: Slices;
+  statement_lines: StatementLines;
+  statement_marks: StatementMarks;
   stops: Stops;
   tasks: Tasks;
   trust_marks: TrustMarks;

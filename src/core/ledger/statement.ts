@@ -1,8 +1,9 @@
-// Reads the statement of an account: every change of its balance.
+// The statement of an account: every change of its balance. Final lines are stored, so that reading them stays fast.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
+import { codeOf } from '../../base/errors.ts'
 
 /** Account and span of a statement. */
 interface StatementOrder {
@@ -127,4 +128,17 @@ function chosen({ account, since, until, zone }: StatementOrder) {
   return sql`(${account}::text is null or account = ${account}::text)
     and (${since}::date is null or at >= ${since}::date::timestamp at time zone ${zone}::text)
     and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
+}
+
+/** Stores the lines that can no longer change. Does nothing if a call that they explain changes at the same moment. */
+export async function storeStatement(db: Database): Promise<void> {
+  try {
+    await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute((trx) => trx.executeQuery(statement('store_statement', {})))
+  } catch (error) {
+    // 40001 (serialization failure): the snapshot lacks a change of a call. The next attempt will see it.
+    if (codeOf(error) !== '40001') throw error
+  }
 }

@@ -9,6 +9,7 @@ import { only, readRows, statement } from '../../base/database/sql-file.ts'
 import { prepareReading } from '../../base/database/views.ts'
 import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
+import { storeStatement } from '../ledger/statement.ts'
 
 /** Time after which a process that has not finished storing a day is assumed to be dead. */
 const abandonedMs = 15 * 60_000
@@ -55,6 +56,7 @@ export async function finishDays(
     report?.(day, days.length - nth - 1)
   }
   await keepKeywords(db, { most, signal })
+  await storeStatement(db)
   return kept
 }
 

@@ -1,6 +1,7 @@
 // @module-tag slow
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storeStatement } from '../../../src/core/ledger/statement.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
@@ -29,8 +30,7 @@ async function statementOf(begin: number, deeds: readonly Deed[]) {
     balance += moveOf(deed)
     return traceOf(deed, index * 10, balance)
   })
-  await database.pool.query('truncate calls, accounts cascade')
-  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
+  await newAccount()
   await database.pool.query(
     `insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
       credits_reserved, credits_used, credits_remaining, outcome, class)
@@ -46,6 +46,11 @@ async function statementOf(begin: number, deeds: readonly Deed[]) {
     'select kind, credits, balance from analysis.statement order by line',
   )
   return { lines: rows, balance }
+}
+
+async function newAccount(): Promise<void> {
+  await database.pool.query('truncate calls, accounts cascade')
+  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
 }
 
 /** The ledger's record of an event, given its second and the balance after it. */
@@ -181,4 +186,126 @@ describe('the statement of an account', () => {
       ['ours', 90],
     ])
   })
+
+  const live = fc.record({
+    used: fc.integer({ min: 0, max: 9 }),
+    rise: fc.constantFrom(0, 0, 0, 0, 0, 50, -20),
+    pause: fc.constantFrom(0, 1, 3, 6, 90),
+    takes: fc.integer({ min: 1, max: 15 }),
+    // A lost call may be found to be settled later, and its reservation may be released.
+    end: fc.oneof(
+      { weight: 20, arbitrary: fc.constant('told') },
+      { weight: 4, arbitrary: fc.constantFrom('silent', 'found', 'released') },
+      { weight: 1, arbitrary: fc.constant('lost') },
+    ),
+    stored: fc.boolean(),
+  })
+
+  test('is the same with stored lines as without, whenever they were stored and whatever changed afterwards', async () => {
+    let final = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(live, { minLength: 5, maxLength: 40 }), async (calls) => {
+        await newAccount()
+        for (const change of changesOf(calls)) {
+          if (change === 'store') await storeStatement(database.db)
+          else await database.pool.query(change.text, change.values)
+        }
+        const kept = await database.pool.query(wholeStatement)
+        const { rows: marks } = await database.pool.query(
+          'select line from statement_marks where line > 0',
+        )
+        final += marks.length
+        await database.pool.query('delete from statement_marks')
+        const { rows } = await database.pool.query(wholeStatement)
+        expect(kept.rows).toEqual(rows)
+      }),
+      { numRuns: 80 },
+    )
+    expect(final).toBeGreaterThan(50)
+  })
+
+  test('is right if a call changes while lines are stored', async () => {
+    await statementOf(100, [alone, { kind: 'lost', used: 4, bound: 5 }, alone, ...quiet, alone])
+    const client = await database.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query(
+        "update calls set outcome = 'settled', credits_used = 4, credits_remaining = 93 where outcome = 'unknown'",
+      )
+      const storing = storeStatement(database.db)
+      await expect
+        .poll(async () => (await database.pool.query(waiting)).rowCount, { timeout: 60_000 })
+        .toBe(1)
+      await client.query('commit')
+      await storing
+    } finally {
+      client.release()
+    }
+    const { rows } = await database.pool.query(wholeStatement)
+    expect(rows.map(({ kind }) => kind as string)).toEqual([
+      'opening',
+      'ours',
+      'ours',
+      'ours',
+      'ours',
+    ])
+  })
 })
+
+const wholeStatement = 'select * from analysis.statement order by account, line'
+
+const waiting =
+  "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%Stores the lines%'"
+
+interface LiveCall {
+  readonly used: number
+  readonly rise: number
+  readonly pause: number
+  readonly takes: number
+  readonly end: string
+  readonly stored: boolean
+}
+
+interface Change {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+/** Changes of the ledger in the order in which a mill makes them: calls start, end and change later. */
+function changesOf(calls: readonly LiveCall[]): (Change | 'store')[] {
+  const timed: { readonly at: number; readonly change: Change | 'store' }[] = []
+  let now = 0
+  let balance = 1000
+  for (const [index, { used, rise, pause, takes, end, stored }] of calls.entries()) {
+    now += pause
+    balance += rise - used
+    const seq = index + 1
+    timed.push({ at: now, change: { text: start, values: [seq, now] } })
+    const set = (columns: string, values: readonly unknown[] = []): Change => ({
+      text: `update calls set ${columns} where start_seq = $1`,
+      values: [seq, ...values],
+    })
+    const ended = "finished_at = 'epoch'::timestamptz + $2 * interval '1 second'"
+    const told = "outcome = 'settled', credits_used = $3, credits_remaining = $4"
+    const change = {
+      told: set(`${ended}, ${told}`, [now + takes, used, balance]),
+      silent: set(`${ended}, outcome = 'settled', credits_used = $3`, [now + takes, used]),
+    }[end]
+    timed.push({
+      at: now + takes,
+      change: change ?? set(`${ended}, outcome = 'unknown'`, [now + takes]),
+    })
+    if (end === 'found' || end === 'released') {
+      timed.push({ at: now + 40, change: set('washed_at = finished_at') })
+    }
+    if (end === 'found') {
+      timed.push({ at: now + 300, change: set(`${ended}, ${told}`, [now + takes, used, balance]) })
+    }
+    if (stored) timed.push({ at: now + 3, change: 'store' })
+  }
+  return timed.toSorted((one, other) => one.at - other.at).map(({ change }) => change)
+}
+
+const start = `insert into calls (task_id, query_id, account_id, worker, sent_at, start_seq, start_total, credits_reserved, class)
+  select $1, gen_random_uuid(), id, 1, 'epoch'::timestamptz + $2 * interval '1 second', $1, 0, 10, ''
+  from accounts`
