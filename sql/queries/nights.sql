@@ -68,7 +68,12 @@ order by list;
 select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
   closing_balance
-from analysis.account_days
+from (
+  -- The period is compared with each day, not with each line of the statement.
+  select *
+  from analysis.account_days
+  offset 0
+) as days
 where analysis.in_span(day)
 order by day desc, account;
 

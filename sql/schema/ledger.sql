@@ -249,6 +249,7 @@ create table statement_marks (
   line bigint not null,
   next_seq bigint not null,
   next_id bigint not null,
+  ended_at timestamptz,
   primary key (account_id, line)
 );
 comment on table statement_marks is 'Lines up to which the statement of an account is final, because no call that was charged before them is still open. Each account has a row with line 0, which is locked while lines are stored.';
@@ -256,6 +257,7 @@ comment on column statement_marks.account_id is 'Account of the statement.';
 comment on column statement_marks.line is 'Last line that is final.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
+comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.';
 
 -- A call that changes after its charge was explained makes the lines from there on outdated. The first statement waits
 -- while another transaction stores lines, so that the second one sees its marks.

@@ -12,26 +12,36 @@ fresh as materialized (
   from analysis.live_statement as live
 ),
 marks as (
-  insert into statement_marks (account_id, line, next_seq, next_id)
-  select last.account_id, last.line, last.next_seq, following.id
-  from (
-    select fresh.account_id, max(fresh.line) as line, max(fresh.next_seq) as next_seq
-    from fresh
-    left join (
-      select account_id, min(start_seq) as start_seq
+  insert into statement_marks (account_id, line, next_seq, next_id, ended_at)
+  select
+    last.account_id, last.line, last.last_seq + 1, (
+      select coalesce(min(calls.id) filter (where calls.start_seq > last.last_seq), max(calls.id) + 1)
       from calls
-      where outcome is null
-      group by account_id
-    ) as open on open.account_id = fresh.account_id
-    where fresh.next_seq < coalesce(open.start_seq, fresh.next_seq + 1)
-    group by fresh.account_id
+      where calls.account_id = last.account_id
+    ),
+    case when last.next_seq is null then (
+      select max(calls.finished_at)
+      from calls
+      where calls.account_id = last.account_id
+        and calls.start_seq <= last.last_seq
+    ) end
+  from (
+    select distinct on (account_id) account_id, line, last_seq, next_seq
+    from fresh
+    where last_seq is not null
+      -- A call in flight may turn out to overlap.
+      and not exists (
+        select
+        from calls
+        where calls.account_id = fresh.account_id
+          and calls.outcome is null
+          and calls.start_seq < coalesce(fresh.next_seq, calls.start_seq + 1)
+      )
+    order by account_id, line desc
   ) as last
-  cross join lateral (
-    select min(calls.id) as id
-    from calls
-    where calls.account_id = last.account_id
-      and calls.start_seq >= last.next_seq
-  ) as following
+  -- An older mark of the same line is no longer valid.
+  on conflict (account_id, line) do update
+  set next_seq = excluded.next_seq, next_id = excluded.next_id, ended_at = excluded.ended_at
   returning account_id, line
 )
 insert into statement_lines (account_id, line, at, after, kind, credits, balance, call_id)

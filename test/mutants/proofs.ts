@@ -2,7 +2,30 @@ import { inFile, type Mutant } from './mutant.ts'
 
 const tampers = ['test/features/verify/verify.test.ts', 'test/features/verify/tampers.test.ts']
 
+const statements = ['test/features/analysis/statement.test.ts']
+
 export const proofMutants: readonly Mutant[] = [
+  ...inFile('sql/statements/store_statement.sql', statements, [
+    {
+      name: 'lines are stored although a call in flight may overlap',
+      find: 'and calls.outcome is null\n',
+      put: 'and false\n',
+    },
+  ]),
+  ...inFile('sql/schema/ledger.sql', statements, [
+    {
+      name: 'stored lines stay although a call that they explain has changed',
+      find: '    and next_seq > old.start_seq;',
+      put: '    and false;',
+    },
+  ]),
+  ...inFile('sql/views/money/statement_ends.sql', statements, [
+    {
+      name: 'stored lines are used although a later call has an earlier start',
+      find: 'and calls.sent_at <= marks.ended_at',
+      put: 'and false',
+    },
+  ]),
   ...inFile('sql/checks/accounts.sql', tampers, [
     {
       name: 'verify does not look at the credits used by an account',

@@ -36,7 +36,7 @@ declare
   k integer;
   fall bigint;
   part bigint;
-  -- Number of calls that are explained after the current line, if the next call began after all of them were charged.
+  -- Number of calls that are explained by the lines so far, if no other call overlaps with one of them.
   done integer;
 begin
   balance := opening;
@@ -118,7 +118,7 @@ begin
       end loop;
     end loop;
     call_id := ids[i];
-    done := case when waiting_count = 0 and silent_count = 0 and next <= last then next - 1 end;
+    done := case when waiting_count = 0 and silent_count = 0 then next - 1 end;
     if fall <> 0 then
       explained := case when coalesce(used[i], 0) = 0 then done end;
       kind := case when fall > 0 then 'others' else 'top_up' end;
@@ -150,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from its calls in order of start time. The arrays hold the id, start, end, credits used, reported balance, reserved credits and release time of each call. The last arguments are the balance before the first call and the time at which it was observed; if null, the first row holds the first known balance. The column explained is the number of calls after which a later computation may continue.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from arrays with a value for each call, in order of start time. The arguments opening and opened are an earlier balance and its time; if null, the first row holds the first known balance. A row with a value of explained completes the explanation of that number of calls.';

@@ -1,24 +1,18 @@
 -- Lines of each statement after the stored ones, computed from the calls.
 create or replace view analysis.live_statement as
 select
-  accounts.id as account_id,
-  coalesce(mark.line, 0) + change.line as line,
+  ends.account_id,
+  ends.line + change.line as line,
   change.at,
   change.after,
   change.kind,
   change.credits,
   change.balance,
   change.call_id,
+  told.seqs[change.explained] as last_seq,
   told.seqs[change.explained + 1] as next_seq
-from public.accounts
-left join lateral (
-  select marks.line, marks.next_seq, marks.next_id, lines.balance, lines.at
-  from public.statement_marks as marks
-  left join public.statement_lines as lines on lines.account_id = marks.account_id and lines.line = marks.line
-  where marks.account_id = accounts.id
-  order by marks.line desc
-  limit 1
-) as mark on true
+from analysis.statement_ends as ends
+left join public.statement_lines as lines on lines.account_id = ends.account_id and lines.line = ends.line
 cross join lateral (
   select
     array_agg(id order by start_seq, id) as ids,
@@ -30,13 +24,13 @@ cross join lateral (
     array_agg(credits_reserved::bigint order by start_seq, id) as bound,
     array_agg(washed_at order by start_seq, id) as washed
   from public.calls
-  where calls.account_id = accounts.id
+  where calls.account_id = ends.account_id
     and calls.outcome in ('settled', 'unknown')
-    and calls.id >= coalesce(mark.next_id, 0)
-    and calls.start_seq >= coalesce(mark.next_seq, 0)
+    and calls.id >= ends.next_id
+    and calls.start_seq >= ends.next_seq
 ) as told
 cross join lateral analysis.balance_changes(
-  told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed, mark.balance, mark.at
+  told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed, lines.balance, lines.at
 ) with ordinality as change (at, after, kind, credits, balance, call_id, explained, line);
 comment on view analysis.live_statement is 'Lines of analysis.statement that are not stored yet, computed from the calls.';
 comment on column analysis.live_statement.account_id is 'Account whose balance changed.';
@@ -47,4 +41,5 @@ comment on column analysis.live_statement.kind is 'Kind of change, as in analysi
 comment on column analysis.live_statement.credits is 'Change of the balance, negative for a fall.';
 comment on column analysis.live_statement.balance is 'Balance after the change.';
 comment on column analysis.live_statement.call_id is 'Call to which the change is attributed.';
-comment on column analysis.live_statement.next_seq is 'Start number of the next call, if that call began after all calls explained so far were charged.';
+comment on column analysis.live_statement.last_seq is 'Start number of the last call that the lines so far explain, if no other call overlaps with one of these calls; otherwise null.';
+comment on column analysis.live_statement.next_seq is 'Start number of the call after last_seq; null if there is none yet.';

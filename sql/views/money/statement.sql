@@ -15,11 +15,7 @@ select
 from (
   select lines.account_id, lines.line, lines.at, lines.after, lines.kind, lines.credits, lines.balance, lines.call_id
   from public.statement_lines as lines
-  join (
-    select account_id, max(line) as line
-    from public.statement_marks
-    group by account_id
-  ) as marks on marks.account_id = lines.account_id and lines.line <= marks.line
+  join analysis.statement_ends as ends on ends.account_id = lines.account_id and lines.line <= ends.line
   union all
   select account_id, line, at, after, kind, credits, balance, call_id
   from analysis.live_statement

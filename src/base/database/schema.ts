@@ -2419,6 +2419,10 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
+   * End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.
+   */
+  ended_at: Timestamp | null;
+  /**
    * Last line that is final.
    */
   line: number;

@@ -56,10 +56,10 @@ async function newAccount(): Promise<void> {
 /** The ledger's record of an event, given its second and the balance after it. */
 function traceOf(deed: Deed, at: number, balance: number): readonly object[] {
   if (deed.kind === 'call') {
-    return [{ ...told(deed.used, balance), sent: at - deed.early, finished: at + deed.late }]
+    return [{ ...toldBy(deed.used, balance), sent: at - deed.early, finished: at + deed.late }]
   }
   const soon = { sent: at - 1, finished: at + 1 }
-  if (deed.kind === 'silent') return [{ ...told(deed.used, null), ...soon }]
+  if (deed.kind === 'silent') return [{ ...toldBy(deed.used, null), ...soon }]
   return deed.kind === 'lost' ? [{ ...lost(deed.bound), ...soon }] : []
 }
 
@@ -68,7 +68,7 @@ function moveOf(deed: Deed): number {
   return deed.kind === 'others' ? -deed.credits : deed.credits
 }
 
-function told(used: number, remaining: number | null) {
+function toldBy(used: number, remaining: number | null) {
   return { used, remaining, bound: 10, outcome: 'settled' }
 }
 
@@ -224,6 +224,28 @@ describe('the statement of an account', () => {
     expect(final).toBeGreaterThan(50)
   })
 
+  test('is right if the clock was set back after lines were stored', async () => {
+    await newAccount()
+    const later = { seq: 1, sent: 0, finished: 10, used: 3, balance: 94 }
+    const first = { seq: 2, sent: 5, finished: 12, used: 3, balance: 97 }
+    for (const { seq, sent, finished, used, balance } of [later, first]) {
+      await database.pool.query(start, [seq, sent])
+      await database.pool.query(`update calls set ${ended}, ${told} where start_seq = $1`, [
+        seq,
+        finished,
+        used,
+        balance,
+      ])
+      await storeStatement(database.db)
+    }
+    const { rows } = await database.pool.query<Line>(wholeStatement)
+    expect(rows.map(({ kind, balance }) => [kind, balance])).toEqual([
+      ['opening', 100],
+      ['ours', 97],
+      ['ours', 94],
+    ])
+  })
+
   test('is right if a call changes while lines are stored', async () => {
     await statementOf(100, [alone, { kind: 'lost', used: 4, bound: 5 }, alone, ...quiet, alone])
     const client = await database.pool.connect()
@@ -268,7 +290,7 @@ interface LiveCall {
 
 interface Change {
   readonly text: string
-  readonly values: readonly unknown[]
+  readonly values: unknown[]
 }
 
 /** Changes of the ledger in the order in which a mill makes them: calls start, end and change later. */
@@ -285,8 +307,6 @@ function changesOf(calls: readonly LiveCall[]): (Change | 'store')[] {
       text: `update calls set ${columns} where start_seq = $1`,
       values: [seq, ...values],
     })
-    const ended = "finished_at = 'epoch'::timestamptz + $2 * interval '1 second'"
-    const told = "outcome = 'settled', credits_used = $3, credits_remaining = $4"
     const change = {
       told: set(`${ended}, ${told}`, [now + takes, used, balance]),
       silent: set(`${ended}, outcome = 'settled', credits_used = $3`, [now + takes, used]),
@@ -305,6 +325,9 @@ function changesOf(calls: readonly LiveCall[]): (Change | 'store')[] {
   }
   return timed.toSorted((one, other) => one.at - other.at).map(({ change }) => change)
 }
+
+const ended = "finished_at = 'epoch'::timestamptz + $2 * interval '1 second'"
+const told = "outcome = 'settled', credits_used = $3, credits_remaining = $4"
 
 const start = `insert into calls (task_id, query_id, account_id, worker, sent_at, start_seq, start_total, credits_reserved, class)
   select $1, gen_random_uuid(), id, 1, 'epoch'::timestamptz + $2 * interval '1 second', $1, 0, 10, ''
