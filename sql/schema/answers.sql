@@ -55,6 +55,7 @@ create index searches_of_query on searches (query_id, fetched_at desc);
 create index searches_of_task on searches (task_id);
 -- Finds undocumented fields. The index is empty while the API sends none.
 create index searches_extra_idx on searches (id) where extra is not null;
+create index searches_unreadable on searches (id) where parse_error is not null;
 comment on table searches is 'Answers received. A query can have several answers.';
 comment on column searches.id is 'Identifier of the answer, which is also the identifier of its call.';
 comment on column searches.call_id is 'Call that was answered.';

@@ -10,9 +10,13 @@ declare
   x integer;
   y integer;
 begin
-  select array_agg(distinct each_end collate "C" order by each_end collate "C")
+  select array_agg(each_end order by each_end collate "C")
   into names
-  from unnest(ends_a || ends_b) as each_end;
+  from (
+    select each_end
+    from unnest(ends_a || ends_b) as each_end
+    group by each_end
+  ) as ends;
   if names is null then
     return;
   end if;

@@ -61,15 +61,19 @@ language sql stable parallel safe as $$
         bool_or(broken) as broken,
         bool_or(archived) as archived,
         bool_and(suspect) as suspect,
-        ranking[min(array_position(ranking, state))] as state
+        (array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'])[min(
+          case state
+            when 'answered' then 1 when 'reused' then 2 when 'not_asked' then 3 when 'open' then 4
+            when 'unknown' then 5 when 'failed' then 6 when 'unaffordable' then 7 else 8
+          end
+        )] as state
       from (
         select
           runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
           coalesce(searches.parse_error is not null, false) as broken,
           runs.suspect or searches.id in (select search_id from public.quarantine) as suspect,
           runs.run_date in (select away_days.run_date from analysis.away_days)
-            or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived,
-          array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
+            or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived
         from public.tasks
         join public.runs on runs.id = tasks.run_id
         left join public.finished_days as finished on finished.run_date = runs.run_date and finished.made_at is not null
@@ -101,7 +105,7 @@ language sql stable parallel safe as $$
             else 1
           end <> 0
       ) as held
-      group by run_date, list, query_id, ranking
+      group by run_date, list, query_id
     ) as planned
     group by run_date, list
   ) as counted

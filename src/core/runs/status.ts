@@ -57,11 +57,7 @@ export async function readRuns(
       r.id as run, l.name as list, r.run_date, r.kind, r.state, r.rejected, r.spent, r.uncertain, r.reserved, r.budget,
       to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
       to_char(r.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as finished_at,
-      (
-        select jsonb_object_agg(state, count)
-        from (select t.state, count(*) from tasks t where t.run_id = r.id group by t.state) counted
-      ) as tasks,
-      flaws.*
+      counted.*
     from (
       select * from runs
       where ${run}::bigint is null or id = ${run}::bigint
@@ -71,13 +67,24 @@ export async function readRuns(
     join lists l on l.id = r.list_id
     cross join lateral (
       select
-        count(*) as unreadable,
-        count(*) filter (where starts_with(s.parse_error, ${paidRefusal})) as paid_refusal,
-        count(*) filter (where starts_with(s.parse_error, ${otherQuery})) as other_query
-      from tasks t
-      join searches s on s.id = t.search_id
-      where t.run_id = r.id and s.parse_error is not null
-    ) flaws
+        jsonb_object_agg(state, count) as tasks,
+        coalesce(sum(unreadable), 0)::bigint as unreadable,
+        coalesce(sum(paid_refusal), 0)::bigint as paid_refusal,
+        coalesce(sum(other_query), 0)::bigint as other_query
+      from (
+        select
+          t.state,
+          count(*),
+          count(s.id) as unreadable,
+          count(*) filter (where starts_with(s.parse_error, ${paidRefusal})) as paid_refusal,
+          count(*) filter (where starts_with(s.parse_error, ${otherQuery})) as other_query
+        from tasks t
+        -- Few answers are unreadable, so they are read first.
+        left join (select id, parse_error from searches where parse_error is not null offset 0) s on s.id = t.search_id
+        where t.run_id = r.id
+        group by t.state
+      ) by_state
+    ) counted
     order by r.id desc`.execute(db)
   return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
 }
@@ -162,6 +169,10 @@ export async function endedLastMinute(db: Database): Promise<number> {
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')
+    // Without a worker in the last minute, the calls need not be read.
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('workers').where('lease_until', '>', clockBefore(60_000))),
+    )
     .executeTakeFirstOrThrow()
   return ended
 }
