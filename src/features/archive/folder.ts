@@ -44,10 +44,11 @@ export class ArchiveFolder {
     }
   }
 
-  /** Lists the names in a subfolder. */
-  async list(folder: string): Promise<readonly string[]> {
+  /** Lists the files of a subfolder whose names begin with a prefix. */
+  async list(folder: string, prefix: string): Promise<readonly string[]> {
     try {
-      return await readdir(this.where(folder))
+      const names = await readdir(this.where(folder))
+      return names.filter((name) => name.startsWith(prefix)).map((name) => `${folder}/${name}`)
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return []
       throw cause
