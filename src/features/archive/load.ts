@@ -1,5 +1,6 @@
 // Loads the part of an archive that a query needs.
 
+import type pg from 'pg'
 import type { PoolClient } from 'pg'
 import { count } from '../../base/cli/text.ts'
 import { say } from '../../base/cli/command.ts'
@@ -303,7 +304,8 @@ async function planQuestion(client: PoolClient, text: string): Promise<PlannedRe
     // The extended protocol allows only a single statement. Otherwise, the server would execute anything after a
     // semicolon.
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
-    const plan = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Step }[] }>(explain)
+    const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
+      await client.query(explain)
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
