@@ -53,39 +53,28 @@ export type Blockers = Awaited<ReturnType<typeof readBlockers>>
  */
 const lateAnswersMs = 10 * 60_000
 
-function runsInUse(db: Database) {
-  return db.selectFrom('runs as r').where((eb) => {
-    const open = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
-    return eb.or([
-      eb('r.state', 'in', ['planning', 'open']),
-      eb.and([
-        eb('r.state', '=', 'cancelled'),
-        eb('r.finished_at', '>', clockBefore(dayMs)),
-        eb.exists(open.where('t.state', '=', 'open')),
-      ]),
-    ])
-  })
-}
-
-function pendingCalls(db: Database) {
-  return db
-    .selectFrom('calls as c')
-    .leftJoin('tasks as t', 't.id', 'c.task_id')
-    .where((eb) =>
-      eb.or([
-        eb('c.outcome', 'is', null),
-        eb.and([
-          eb('c.outcome', '=', 'unknown'),
-          eb('c.washed_at', 'is', null),
-          eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
-        ]),
-      ]),
-    )
-}
-
 /** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
 export async function readBlockers(db: Database, subject: Forgettable) {
-  const [all, pending] = [runsInUse(db), pendingCalls(db)]
+  const all = db.selectFrom('runs as r').where(({ eb, or, and, exists, selectFrom }) => {
+    const tasks = selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+    const cancelled = [
+      eb('r.state', '=', 'cancelled'),
+      eb('r.finished_at', '>', clockBefore(dayMs)),
+      exists(tasks.where('t.state', '=', 'open')),
+    ]
+    return or([eb('r.state', 'in', ['planning', 'open']), and(cancelled)])
+  })
+  const pending = db
+    .selectFrom('calls as c')
+    .leftJoin('tasks as t', 't.id', 'c.task_id')
+    .where(({ eb, or, and }) => {
+      const lost = [
+        eb('c.outcome', '=', 'unknown'),
+        eb('c.washed_at', 'is', null),
+        eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
+      ]
+      return or([eb('c.outcome', 'is', null), and(lost)])
+    })
   const [runs, calls, name] =
     subject.kind === 'list'
       ? [
