@@ -256,7 +256,6 @@ interface AlertSubject {
 
 export const anybody = '*'
 
-/** Best position of each domain in each answer. */
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
 /** True if the query belongs to the rule's list and has the rule's tag. */
@@ -451,7 +450,6 @@ function alertQuestion({ rule, query, base, now }: FoundChange): string {
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-/** Figures in the sentence of a share alert. */
 interface ShareFacts {
   readonly domain: string
   readonly tag: string

@@ -34,7 +34,6 @@ interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows the alerts, or puts the rules of the file in force. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -127,7 +126,6 @@ async function findLists(db: Database, rows: readonly TableRow[]) {
   return found
 }
 
-/** Formats alerts, newest first. */
 function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
     return `No alert so far; ${npmRun('alerts --')} rules shows the rules in force.`

@@ -260,7 +260,6 @@ function judge(
 
 /** Answers to a query, or shares of a domain, that a rule compares with each other. */
 interface WatchedSeries<T> {
-  /** Newest alert of the rule about the subject. */
   readonly known: KnownAlert | undefined
   /** Evidence of the known alert: the measurements before and after the change. */
   readonly base: Measurement | undefined

@@ -185,7 +185,6 @@ export async function readHeadlines(db: Database, limit: number) {
     .execute()
 }
 
-/** An alert to be raised. */
 export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
@@ -218,7 +217,6 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
     .execute()
 }
 
-/** An alert with its evidence and current state. */
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
 /** Filter for alerts. A field that is null does not restrict the alerts. */
@@ -273,7 +271,6 @@ export const alertKinds = [
   'wrong_page',
 ] as const
 
-/** A rule in force. */
 export type AlertRule = Readonly<
   Omit<Selectable<AlertRules>, 'what' | 'direction' | 'line' | 'since'> & {
     what: (typeof alertKinds)[number]

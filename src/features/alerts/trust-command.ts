@@ -29,7 +29,6 @@ interface TrustFlags {
 
 type TrustCall = Call<TrustFlags>
 
-/** Shows quarantined answers, or stores a person's decision and updates the alerts. */
 export async function runTrust(call: TrustCall): Promise<Exit> {
   const [action = 'show'] = call.args
   const config = readConfig(call.env)
@@ -81,7 +80,6 @@ async function decide(
   return [...new Set(targets.map((target) => target.run_id))]
 }
 
-/** Finds the runs or the single answers given by the flags. */
 async function findTargets(db: Database, options: TrustFlags) {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)

@@ -23,7 +23,6 @@ interface ArchiveOptions {
   readonly yes?: boolean
 }
 
-/** Moves old days to files, restores them, or checks the files, depending on the flag. */
 export async function archive({ options, env, closers }: Call<ArchiveOptions>): Promise<Exit> {
   const request = readRequest(options)
   const config = readConfig(env)
@@ -158,7 +157,6 @@ async function checkDays(
   return bad === 0 ? exits.done : exits.failures
 }
 
-/** Describes one archived day. */
 function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: boolean) {
   const later = part === 1 ? '' : `, part ${part}`
   const what = `${answers} answers, ${rows} rows`
@@ -167,7 +165,6 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
     : `${day}${later}: ${what} archived, ${megabytes(bytes)} of files`
 }
 
-/** Summary of all days. */
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
   if (days.length === 0) return 'no day to archive: none that is old enough is still in the tables'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)

@@ -82,7 +82,6 @@ class CopyOut extends Copying {
     )
   }
 
-  /** Driver callback for copied rows. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.batches.destroyed) return
     this.#wire = wire
@@ -124,7 +123,6 @@ class CopyIn extends Copying {
     this.#source = source
   }
 
-  /** Driver callback for the start of the copy. */
   handleCopyInResponse(wire: Wire): void {
     void this.#send(wire)
   }
@@ -144,13 +142,11 @@ class CopyIn extends Copying {
   }
 }
 
-/** A column of an archive file. */
 export interface FiledColumn {
   readonly name: string
   readonly type: string
 }
 
-/** Table into which rows are copied. */
 interface RowEntry {
   /** Table name with its schema. */
   readonly table: string

@@ -40,13 +40,11 @@ import {
 import { ArchiveFolder } from './folder.ts'
 import type { Spool } from './scratch.ts'
 
-/** Folder, files and connection of an archive command. */
 interface ArchiveTools extends FiledPlace {
   readonly client: PoolClient
   readonly installation: string
 }
 
-/** Tools for archiving a day. */
 interface Passage extends ArchiveTools {
   /** Called after each step. Tests use this function to interrupt the archiving. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
@@ -65,7 +63,6 @@ export const archiveSteps = [
 ] as const
 export type ArchiveStep = (typeof archiveSteps)[number]
 
-/** Result of archiving a day. */
 export interface Archived {
   readonly run_date: string
   readonly part: number

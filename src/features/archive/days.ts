@@ -116,7 +116,6 @@ export interface ArchivedTable {
   readonly kind: 'moved' | 'copied'
   /** Columns that the rows are sorted by, so that the same rows give the same file. */
   readonly key: string[]
-  /** Columns that are not written. */
   readonly without?: readonly string[]
   /** SQL condition that selects the rows of the table, whose alias is `t`. */
   readonly where: string
@@ -188,7 +187,6 @@ interface ArchivedColumn {
   readonly required: boolean
 }
 
-/** Reads the current columns of a table. */
 export async function readColumns(
   client: PoolClient,
   { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
@@ -254,12 +252,8 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
 
 /** Collects the rows to archive for a day in temporary tables of the transaction; returns the size of the day. */
 export async function gatherLeaving(client: PoolClient, day: string) {
-  await client.query('create temporary table leaving_runs (id bigint) on commit drop')
-  await client.query(
-    'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1',
-    [day],
-  )
-  await client.query('analyze pg_temp.leaving_runs')
+  const quoted = pg.escapeLiteral(day)
+  await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${quoted}`)
   await gather(
     client,
     'leaving',
@@ -321,11 +315,11 @@ export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
 ): string {
-  const selected = columns.map((column) => copiedColumn(column))
-  const order = key.map((column) => `t.${column}`)
+  const selected = columns.map(copiedColumn).join(', ')
+  const order = key.map((column) => `t.${column}`).join(', ')
   return `
     copy (
-      select ${selected.join(', ')} from public.${name} t where ${where} order by ${order.join(', ')}
+      select ${selected} from public.${name} t where ${where} order by ${order}
     ) to stdout (format csv, force_quote *)`
 }
 
@@ -361,7 +355,6 @@ export async function removeLeft(
   return sum
 }
 
-/** Counts the rows to archive for a day; writes nothing. */
 export async function countLeaving(client: PoolClient, day: string) {
   await client.query('begin isolation level repeatable read read write')
   try {

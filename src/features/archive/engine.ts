@@ -118,7 +118,6 @@ export class ParquetEngine {
   }
 }
 
-/** Opens the engine, runs the work, and closes it. */
 export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>): Promise<T> {
   const engine = await ParquetEngine.open()
   try {
@@ -203,12 +202,10 @@ function filingOf({ type }: FiledColumn): Filing {
   return filings[type] ?? { type: 'VARCHAR' }
 }
 
-/** Quotes a column name for DuckDB. */
 function quoted({ name }: FiledColumn): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Quotes a string for DuckDB. */
 function literal(value: string): string {
   return `'${value.replaceAll("'", "''")}'`
 }

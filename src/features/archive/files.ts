@@ -9,7 +9,6 @@ import type { ParquetEngine } from './engine.ts'
 import type { ArchiveFolder } from './folder.ts'
 import { chunksOf } from './scratch.ts'
 
-/** Folder and engine for reading files. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
   readonly folder: ArchiveFolder
@@ -56,7 +55,6 @@ export async function holdFiled(place: FiledPlace, table: ManifestTable): Promis
   for await (const _ of readFiled(place, table));
 }
 
-/** SHA-256 of a file on disk, in hex. */
 export function hashFile(path: string): string {
   const hash = createHash('sha256')
   try {
@@ -118,7 +116,6 @@ export type Manifest = z.infer<typeof manifestShape>
 
 export type DayPart = Pick<ArchivedDay, 'run_date' | 'part'>
 
-/** Path of a day's manifest. */
 export function manifestPath({ run_date: day, part }: DayPart): string {
   return `days/${day}.${part}.json`
 }

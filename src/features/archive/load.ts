@@ -37,7 +37,6 @@ interface ArchiveReading {
   readonly report: (line: string) => void
 }
 
-/** Key columns of each table, for the indexes. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(archivedTables.map(({ name, key }) => [name, key])),
   loaded_answers: ['search_id'],
@@ -156,7 +155,6 @@ function withoutWords(text: string): string {
 /** Part of the archive to read in addition to the database. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
-/** Returns a function that loads the archive into a query's connection. */
 export function readArchive(
   asked: AskedArchive,
   { db, installation }: Pick<Mill, 'db' | 'installation'>,
@@ -224,7 +222,6 @@ async function addTables(client: PoolClient, tables: readonly string[]): Promise
   }
 }
 
-/** Records which answers and days are loaded. */
 async function enterLoaded(client: PoolClient, days: readonly string[], read: readonly string[]) {
   await client.query(
     `insert into ${loadedTable('loaded_answers')} (search_id)
@@ -278,7 +275,6 @@ interface PlannedReading {
   readonly functions: readonly string[]
 }
 
-/** A plan node with its children. */
 interface Step {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Step[]

@@ -18,7 +18,6 @@ interface CadenceOptions {
   readonly share: string
 }
 
-/** Shows the adaptive lists, or estimates the savings that an adaptive cadence would have brought. Writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)

@@ -220,7 +220,6 @@ const leastShared = 4
  */
 const mostAnswers = 50
 
-/** A query with the pages of its top ten. */
 interface Shelf {
   readonly id: string
   readonly pages: readonly number[]

@@ -6,14 +6,11 @@ import type { Query } from '../../base/query.ts'
 import { checkText } from '../../core/lists/values.ts'
 import type { RelatedQuery } from './statements.ts'
 
-/** Rules for selecting related searches. */
 export interface SelectionRules {
   readonly wanted: TextFilter
   /** Existing queries. A related search that is similar to an existing query is not added. */
   readonly there: Iterable<Query>
-  /** Scripts used in the list. */
   readonly scripts: ReadonlySet<string>
-  /** Returns the expected price of a query. */
   readonly price: (query: Query) => number
   /** Maximum expected cost of all selected related searches together. */
   readonly credits: number
@@ -175,7 +172,6 @@ export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
 // Separators between words. Punctuation inside words is kept: "node.js", "c++" and "c#" are distinct.
 const between = /[\s\p{Pd}_/,;:!?"'`’‘“”«»()[\]{}]+/u
 
-/** Returns the words of a text in lower case. */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

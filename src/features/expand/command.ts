@@ -21,7 +21,6 @@ export interface ExpandFlags extends TypedFilter {
   readonly yes?: true
 }
 
-/** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
   const { options: flags, env, closers } = call
   const config = readConfig(env)
@@ -81,7 +80,6 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
 
 const shownQueries = 20
 
-/** Lines about the selected queries and their expected price. */
 function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const { queries, answered, candidates, looked } = found
   const shown = queries.slice(0, shownQueries)
@@ -150,7 +148,6 @@ function balanceLine({ preview: { balance } }: Takeable): string {
   return `balance     ${formatNumber(remaining)} now, ${after === null ? 'unknown' : formatNumber(after)} after; credit floor: ${formatNumber(floor)}${short}`
 }
 
-/** Lines about the result, and about the next command to run. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   const { kind, round, run, state, again, lowered } = outcome
   const { into, credits, depth } = order
@@ -195,7 +192,6 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   }
 }
 
-/** Table of the rounds, followed by a note if the newest round yielded less than the previous round. */
 function roundLines(rounds: readonly RoundYield[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
@@ -224,7 +220,6 @@ function rate(value: number | null): string {
   return value === null ? '' : value.toFixed(1)
 }
 
-/** JSON report of a finished expansion. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
   { kind, round, run, state, found, again }: ExpandOutcome,

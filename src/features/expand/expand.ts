@@ -31,10 +31,8 @@ import {
   TakenElsewhere,
 } from './statements.ts'
 
-/** Validated settings of an expansion. */
 export interface ExpandOrder {
   readonly list: string
-  /** Name of the target list. */
   readonly into: string
   /** Maximum credits for all rounds together. */
   readonly credits: number
@@ -42,7 +40,6 @@ export interface ExpandOrder {
   readonly wanted: TextFilter
 }
 
-/** Callbacks for user interaction. */
 export interface ExpandPrompts {
   /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
@@ -57,7 +54,6 @@ export interface Takeable extends Chosen, Frontier {
   readonly preview: Awaited<ReturnType<typeof preview>>
 }
 
-/** Result of an expansion. */
 export interface ExpandOutcome {
   readonly kind: 'queued' | 'previewed' | 'waiting' | 'spent' | 'exhausted'
   readonly round: number
@@ -181,7 +177,6 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
   return { ...found, from, preview: await preview(desk, state, found.queries) }
 }
 
-/** Next step of an expansion. */
 type ExpandStep =
   /** Workers have not answered all added queries yet. */
   | { readonly kind: 'wait'; readonly round: number }
@@ -230,7 +225,6 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState): Ex
   return { kind: 'take', from: done, until: done, share }
 }
 
-/** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
 /** Estimates the cost of the given queries, and the balance after these queries and all open tasks. */

@@ -14,7 +14,6 @@ interface Expanding {
   readonly origin: string
 }
 
-/** Progress of a round. */
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
 /** Reads the rounds of a target list up to now. */
@@ -110,7 +109,6 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
 
 /** Related searches to be added to a target list. */
 interface SelectionOrder {
-  /** Name of the target list. */
   readonly name: string
   /** Id of the list being expanded. */
   readonly source: number

@@ -34,7 +34,6 @@ interface ForgetFlags {
   readonly json?: true
 }
 
-/** Forgets a list or a query, or shows a preview of the rows that would be deleted. */
 export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
   checkFlags(options)
   const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
@@ -105,7 +104,6 @@ async function blockerOf(db: Database, subject: Forgettable): Promise<string | n
   return blockerSentence(subject, await readBlockers(db, subject))
 }
 
-/** Reports the progress periodically. */
 function showProgress(): (gone: DeletedRows) => void {
   let told = Date.now()
   return (gone) => {

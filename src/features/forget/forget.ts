@@ -32,7 +32,6 @@ import { countTexts, forgetTexts, forgetWords } from './texts.ts'
  */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
-/** Called with the numbers of rows deleted so far. */
 type OnDeleted = (gone: DeletedRows) => void
 
 /** Tables that refer to queries, in addition to the tables of the lists. */
@@ -156,9 +155,9 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
     .insertInto('forgetting_words')
     .columns(['kind', 'id'])
     .expression((eb) =>
-      eb
-        .selectFrom(relatedTo(q).as('same'))
-        .select([eb.val('related_searches').as('kind'), 'same.id']),
+      relatedTo(q)
+        .clearSelect()
+        .select([eb.val('related_searches').as('kind'), 'id']),
     )
     .onConflict((conflict) => conflict.doNothing())
     .execute()
@@ -431,7 +430,6 @@ async function clearDays(db: Database): Promise<void> {
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
-/** Physical address of a row. */
 const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 

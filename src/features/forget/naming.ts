@@ -24,7 +24,6 @@ export function oneOf(
   return sql<SqlBool>`${sql.ref(column)} = any(${values})`
 }
 
-/** Selects the related searches with the given text. */
 export function relatedTo(q: string) {
   return expressionBuilder<DB>()
     .selectFrom('related_searches')
@@ -68,7 +67,6 @@ export async function removeAnswers(
 /** Number of rows that were deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
-/** Adds up counts of deleted rows, table by table. */
 export function sumRows(counts: readonly DeletedRows[]): DeletedRows {
   const sum: Record<string, number> = {}
   for (const [table, rows] of counts.flatMap((one) => Object.entries(one))) {

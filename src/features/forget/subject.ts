@@ -8,13 +8,11 @@ import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import { oneOf } from './naming.ts'
 
-/** A list to be forgotten. */
 export interface List {
   readonly id: number
   readonly name: string
 }
 
-/** A list or query to be forgotten. */
 export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
@@ -103,7 +101,6 @@ export async function readBlockers(db: Database, subject: Forgettable) {
     .executeTakeFirstOrThrow()
 }
 
-/** Finds the queries with the given text. */
 export function findHeldQueries(db: Database, q: string) {
   return db
     .selectFrom('queries')

@@ -91,7 +91,6 @@ function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices
   return { said: blank, fields: '{}', problem: null, given_up_at: givenUp.end() }
 }
 
-/** Texts that may mention lists and queries. */
 function toldOfNights(pattern: string): readonly Place[] {
   return [
     placeIn(
@@ -121,7 +120,6 @@ function toldOfNights(pattern: string): readonly Place[] {
   ]
 }
 
-/** Texts that may mention queries. */
 function toldOfAnswers(pattern: string): readonly Place[] {
   const named = ['rule', 'subject', 'list', 'tag', 'domain', 'other_domain', 'feature'] as const
   return [
@@ -139,7 +137,6 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   ]
 }
 
-/** Rows that refer to a list by name or id. */
 function ofList({ id, name }: List): readonly Place[] {
   const all = expressionBuilder<DB>()
   const runs = all.selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)

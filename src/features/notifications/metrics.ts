@@ -15,7 +15,6 @@ import { countNotices } from './news.ts'
 
 const states = ['answered', 'reused', 'failed', 'unknown'] as const
 
-/** Number of tasks finished by a worker, by outcome. */
 export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 
 interface MetricsOptions {
@@ -25,7 +24,6 @@ interface MetricsOptions {
   readonly floor: number
   /** Returns the task counts of the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts
-  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
 
@@ -76,7 +74,6 @@ type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
 
-/** Metrics of a process, in the text format of Prometheus. */
 export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptions) {
   const registry = new Registry()
   const registers = [registry]

@@ -15,7 +15,6 @@ interface MonitorOptions {
   /** Returns the reasons why this process can't work yet, one short line for each reason. */
   readonly problems?: () => readonly string[]
   readonly counted?: () => TaskCounts
-  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
 
@@ -65,9 +64,7 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
 }
 
 interface HealthOptions {
-  /** Address to listen on. By default, only this machine can connect. */
   readonly host?: string
-  /** 0 means any free port. */
   readonly port: number
   /** Returns the reasons why this process can't work; empty if it can. A lack of credits does not count as a reason. */
   readonly problems: () => Promise<readonly string[]>

@@ -140,7 +140,6 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
   }
 }
 
-/** Describes an event: fields that an API had never sent before. */
 function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
@@ -259,7 +258,6 @@ async function putOffNotice(
   return put !== undefined && put.given_up_at !== null
 }
 
-/** A notice for display. */
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
 /** Reads the newest notices, newest first, with their delivery state. */
@@ -326,7 +324,6 @@ interface NewFields {
   readonly list: string
   readonly run_date: string
   readonly api: string
-  /** Number of answers with each field. */
   readonly found: readonly {
     readonly place: 'answer' | 'result'
     readonly field: string

@@ -11,7 +11,6 @@ const answerWithinMs = 10_000
 interface Posted {
   readonly ok: boolean
   readonly status: number
-  /** Beginning of the receiver's reply. */
   readonly said: string
   /** Wait that the receiver requests; null if the reply requests no wait. */
   readonly waitMs: number | null
@@ -25,8 +24,25 @@ export async function post(
   webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
   notice: Notice,
 ): Promise<Posted> {
+  const { address, authorization } = withoutLogin(webhook.url)
   const body = bodyOf(notice, webhook.format)
-  const answer = await ask(webhook.url, body, headersOf({ id: notice.id, body }, webhook.secret))
+  const answer = await fetch(address, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': 'querymill',
+      ...headersOf({ id: notice.id, body }, webhook.secret),
+      ...authorization,
+    },
+    body,
+    // A redirect counts as a rejection, because it would send the notice to a URL that was not configured.
+    redirect: 'manual',
+    signal: AbortSignal.timeout(answerWithinMs),
+  }).catch((cause: unknown) => {
+    // Only the code or name of the error is shown, because its message contains the URL.
+    const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
+    throw new Error(`expected the webhook to answer, got ${why}`, { cause })
+  })
   const { ok, status, headers } = answer
   const waitMs = readWait(headers.get('retry-after'), new Date())
   return { ok, status, said: await beginning(answer), waitMs }
@@ -34,29 +50,6 @@ export async function post(
 
 export function refusalOf({ status }: Posted): string {
   return `expected the webhook to accept a notice, got status ${status}`
-}
-
-async function ask(url: URL, body: string, own: Record<string, string>): Promise<Response> {
-  const { address, authorization } = withoutLogin(url)
-  try {
-    return await fetch(address, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json; charset=utf-8',
-        'user-agent': 'querymill',
-        ...own,
-        ...authorization,
-      },
-      body,
-      // A redirect counts as a rejection, because it would send the notice to a URL that was not configured.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(answerWithinMs),
-    })
-  } catch (cause) {
-    // Only the code or name of the error is shown, because its message contains the URL.
-    const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
-    throw new Error(`expected the webhook to answer, got ${why}`, { cause })
-  }
 }
 
 const shownBytes = 300

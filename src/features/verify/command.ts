@@ -92,7 +92,6 @@ export async function prove(
   }
 }
 
-/** Formats one line per group of checks, followed by the failed checks of the group. */
 function checkLines(checks: readonly Check[]): readonly string[] {
   return [...groupBy(checks, ({ group }) => group)].flatMap(([group, members]) => {
     const violated = members.filter(({ ok }) => !ok)
@@ -212,7 +211,6 @@ interface AnswerFigures {
   readonly result_count: number
 }
 
-/** A URL, with the values that are derived from it. */
 interface StoredPage {
   readonly url: string
   readonly url_key: string
@@ -257,7 +255,6 @@ async function draw(db: Database, size: number): Promise<readonly number[]> {
   return drawn.map((body) => body.call_id)
 }
 
-/** Reads the pages that the given answers refer to. */
 async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
   const shown = (table: 'organic_results' | 'search_features') =>
     db
@@ -337,7 +334,6 @@ export async function runChecks(
   return checks
 }
 
-/** Builds the result of a check from the number of violating rows. */
 function checkOf(group: string, name: string, violations: number): Check {
   return { group, name, ok: violations === 0, violations }
 }
