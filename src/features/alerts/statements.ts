@@ -137,12 +137,13 @@ async function reviveAlerts(
     .where('recovered_run_id', '=', run)
     .$if(!suspect, (some) => some.where('recovered_search_id', 'in', doubted))
     .where('withdrawn_at', 'is', null)
-    .where(({ not, exists, selectFrom }) => {
-      const newer = selectFrom('alerts as newer')
+    .where((eb) => {
+      const newer = eb
+        .selectFrom('alerts as newer')
         .whereRef('newer.rule', '=', 'alerts.rule')
         .whereRef('newer.subject', '=', 'alerts.subject')
         .whereRef('newer.id', '>', 'alerts.id')
-      return not(exists(newer.where('newer.withdrawn_at', 'is', null)))
+      return eb.not(eb.exists(newer.where('newer.withdrawn_at', 'is', null)))
     })
     .execute()
 }
@@ -293,7 +294,10 @@ export async function readAlertRules(
     .orderBy('line')
     .orderBy('name')
     .execute()
-  return rules.map(({ line: _, since: __, ...rule }) => rule)
+  return rules.map((found) => {
+    const { line: _, since: __, ...rule } = found
+    return rule
+  })
 }
 
 /**

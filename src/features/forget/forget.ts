@@ -355,23 +355,26 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   const unused = await trx
     .selectFrom('forgetting_queries as f')
     .where(oneOf('f.query_id', queries))
-    .where(({ and, not, exists, lit, selectFrom }) => {
-      const answers = selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id')
+    .where((eb) => {
+      const answers = eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id')
       // Searches run by run, because the unique key starts with the run.
-      const runs = selectFrom('runs as r').crossJoinLateral((run) =>
-        run
-          .selectFrom('tasks as t')
-          .whereRef('t.run_id', '=', 'r.id')
-          .whereRef('t.query_id', '=', 'f.query_id')
-          .select('t.id')
-          .offset(lit(0))
-          .as('t'),
-      )
-      const lists = selectFrom('lists as l')
+      const runs = eb
+        .selectFrom('runs as r')
+        .crossJoinLateral((run) =>
+          run
+            .selectFrom('tasks as t')
+            .whereRef('t.run_id', '=', 'r.id')
+            .whereRef('t.query_id', '=', 'f.query_id')
+            .select('t.id')
+            .offset(eb.lit(0))
+            .as('t'),
+        )
+      const lists = eb
+        .selectFrom('lists as l')
         .innerJoin('list_queries as m', 'm.list_id', 'l.id')
         .whereRef('m.query_id', '=', 'f.query_id')
         .whereRef('l.id', '<>', 'f.list_id')
-      return and([answers, runs, lists].map((rows) => not(exists(rows))))
+      return eb.and([answers, runs, lists].map((rows) => eb.not(eb.exists(rows))))
     })
     .select('f.query_id')
     .execute()
@@ -415,15 +418,15 @@ async function clearDays(db: Database): Promise<void> {
   for (const table of sumTables) {
     const left = db
       .selectFrom(table)
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
+      .where((eb) =>
+        eb.not(eb.exists(eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
       )
     await clear(db, table, left.limit(portion).select(rowPlace.as('place')))
   }
-  const unnamed = db.selectFrom('seen_pages as t').where(({ not, or, exists, selectFrom }) => {
-    const query = selectFrom('queries as q').whereRef('q.id', '=', 't.query_id')
-    const page = selectFrom('pages as p').whereRef('p.id', '=', 't.page_id')
-    return or([not(exists(query)), not(exists(page))])
+  const unnamed = db.selectFrom('seen_pages as t').where((eb) => {
+    const query = eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id')
+    const page = eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id')
+    return eb.or([eb.not(eb.exists(query)), eb.not(eb.exists(page))])
   })
   await clear(db, 'seen_pages', unnamed.limit(portion).select(rowPlace.as('place')))
   const { kind, id } = mark

@@ -53,25 +53,25 @@ const lateAnswersMs = 10 * 60_000
 
 /** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
 export async function readBlockers(db: Database, subject: Forgettable) {
-  const all = db.selectFrom('runs as r').where(({ eb, or, and, exists, selectFrom }) => {
-    const tasks = selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+  const all = db.selectFrom('runs as r').where((eb) => {
+    const tasks = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
     const cancelled = [
       eb('r.state', '=', 'cancelled'),
       eb('r.finished_at', '>', clockBefore(dayMs)),
-      exists(tasks.where('t.state', '=', 'open')),
+      eb.exists(tasks.where('t.state', '=', 'open')),
     ]
-    return or([eb('r.state', 'in', ['planning', 'open']), and(cancelled)])
+    return eb.or([eb('r.state', 'in', ['planning', 'open']), eb.and(cancelled)])
   })
   const pending = db
     .selectFrom('calls as c')
     .leftJoin('tasks as t', 't.id', 'c.task_id')
-    .where(({ eb, or, and }) => {
+    .where((eb) => {
       const lost = [
         eb('c.outcome', '=', 'unknown'),
         eb('c.washed_at', 'is', null),
         eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
       ]
-      return or([eb('c.outcome', 'is', null), and(lost)])
+      return eb.or([eb('c.outcome', 'is', null), eb.and(lost)])
     })
   const [runs, calls, name] =
     subject.kind === 'list'

@@ -49,7 +49,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   const over = credits.filter(({ unexplained }) => unexplained > most)
   const ok = over.length === 0 && checks.every((check) => check.ok)
   if (options.json === true) {
-    const named = checks.map(({ group: _, ...check }) => check)
+    const named = checks.map(({ name, ok: held, violations }) => ({ name, ok: held, violations }))
     printJson({ ok, checks: named, credits, unproved })
   } else {
     for (const line of checkLines(checks)) print(line)
@@ -280,8 +280,10 @@ async function countAnswers(db: Database) {
       eb.fn
         .countAll<number>()
         .filterWhere('s.archived', '=', false)
-        .filterWhere(({ not, exists, selectFrom }) =>
-          not(exists(selectFrom('raw_answers as r').whereRef('r.call_id', '=', 's.call_id'))),
+        .filterWhere((of) =>
+          of.not(
+            of.exists(of.selectFrom('raw_answers as r').whereRef('r.call_id', '=', 's.call_id')),
+          ),
         )
         .as('bodiless'),
     ])
