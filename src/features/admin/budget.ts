@@ -18,14 +18,12 @@ import { type Mill, openMill } from '../../core/mill.ts'
 import { databaseNow } from '../../core/nights/nights.ts'
 import { expectList } from '../../core/runs/run.ts'
 
-/** Flags of `npm run budget`. */
 interface BudgetFlags {
   readonly list?: string
   readonly credits?: string
   readonly none?: true
 }
 
-/** Sets the budget of a list, or shows all budgets and the credits that are left of each budget. */
 export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
   const change = changeOf(options)
   const config = readConfig(env)

@@ -97,18 +97,17 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
       clock_timestamp() as now,
       has_schema_privilege('public', 'create') as makes`.execute(db)
   const { version, encoding, now, makes } = only(rows)
-  const problems = [
-    ...(version >= leastPostgres ? [] : [`expected PostgreSQL 15 or newer, got ${version}`]),
-    ...(encoding === 'UTF8'
-      ? []
-      : [`expected the encoding UTF8, got ${encoding}: create another database`]),
-    ...(makes ? [] : ['expected a login that may create tables: grant it create on schema public']),
-    ...(now.getTime() < sent - mostClockMs || now.getTime() > Date.now() + mostClockMs
-      ? [
-          `expected the clock of this machine, got ${now.toISOString()}: synchronise both with a time server`,
-        ]
-      : []),
-  ]
+  const isNear = now.getTime() >= sent - mostClockMs && now.getTime() <= Date.now() + mostClockMs
+  const checks = [
+    [version >= leastPostgres, `expected PostgreSQL 15 or newer, got ${version}`],
+    [encoding === 'UTF8', `expected the encoding UTF8, got ${encoding}: create another database`],
+    [makes, 'expected a login that may create tables: grant it create on schema public'],
+    [
+      isNear,
+      `expected the clock of this machine, got ${now.toISOString()}: synchronise both with a time server`,
+    ],
+  ] as const
+  const problems = checks.flatMap(([ok, problem]) => (ok ? [] : [problem]))
   if (problems.length > 0) throw new Misuse(problems.join('; '))
   const where = config.databaseUrl === null ? 'of this machine' : 'at DATABASE_URL'
   return `PostgreSQL ${Math.floor(version / 10_000)} ${where}, its tables are up to date`

@@ -6,7 +6,6 @@ import { count } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
 
-/** Flags of `npm run health`. */
 interface HealthFlags {
   readonly ready?: true
   readonly tables?: true
@@ -18,7 +17,6 @@ const patienceMs = 4_000
 /** Maximum number of characters that are shown from the reply of an unhealthy process. */
 const mostSaid = 500
 
-/** Checks the health of a process, or the database. Reports the result as the exit code. */
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   const { options } = call
   const config = readConfig(call.env)

@@ -9,12 +9,10 @@ import { ensurePostgres } from '../../base/embedded/postgres.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { migrateAll } from '../../core/mill.ts'
 
-/** Flags of `npm run migrate`. */
 interface MigrateFlags {
   readonly analyst?: string
 }
 
-/** Migrates all tables and views. On request, also creates a login for an analyst. */
 export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url

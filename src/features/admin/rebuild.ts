@@ -4,20 +4,17 @@ import { once } from 'node:events'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
-import type { Database } from '../../base/database/database.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { isDay } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { analyzeFinished, finishDays, readDaysLeft } from '../../core/nights/finish.ts'
 import { rebuild } from '../../core/runs/rebuild.ts'
 
-/** Flags of `npm run rebuild`. */
 interface RebuildFlags {
   readonly days?: true
   readonly since?: string
 }
 
-/** Recreates the jobs of the queue, or computes the sums of finished days. Prints the number of jobs or days. */
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
@@ -36,32 +33,18 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
 }
 
 /**
- * Computes the sums of finished days. Each day is stored atomically, so an interrupted command continues when it is run
- * again.
- */
-async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
-  const days = await addUpDays(db, options.since, signal)
-  if (days > 0) await analyzeFinished(db)
-  const left = await readDaysLeft(db, options.since)
-  if (options.json === true) printJson({ days, ...left })
-  say(`${count(days, 'day')} summed up`)
-  for (const line of linesOf(left)) say(line)
-  if (left.open === 0) return exits.done
-  if (!signal.aborted) return exits.failures
-  say('stopped; run the same command to continue')
-  return exits.interrupted
-}
-
-/**
  * Number of consecutive attempts that store no day before the command gives up. Several attempts are needed, because
  * other transactions may block a day for more than a second.
  */
 const patience = 30
 
-async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {
-  const report = (day: string, left: number) => {
-    say(`${day} is summed up, ${left} to go`)
-  }
+/**
+ * Computes the sums of finished days. Each day is stored atomically, so an interrupted command continues when it is run
+ * again.
+ */
+async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
+  const { since } = options
+  const report = (day: string, open: number) => say(`${day} is summed up, ${open} to go`)
   let days = 0
   for (let tries = 0; tries < patience && !signal.aborted; tries++) {
     const kept = await finishDays(db, Infinity, { since, signal, report })
@@ -69,21 +52,21 @@ async function addUpDays(db: Database, since: string | undefined, signal: AbortS
     if (kept > 0) tries = 0
     if ((await readDaysLeft(db, since)).open === 0) break
   }
-  return days
-}
-
-function* linesOf({
-  open,
-  begun,
-  waiting,
-}: Awaited<ReturnType<typeof readDaysLeft>>): Generator<string> {
-  if (begun > 0) {
-    yield `${count(begun, 'day')} in progress in another process; if that process died, they can be taken over after 15 minutes`
-  }
-  if (waiting > 0) {
-    yield `${count(waiting, 'day')} left out: a run of the same day or of an earlier one is still open`
-  }
-  if (open > 0) {
-    yield `${count(open, 'day')} not summed up: their data changed in the meantime, or the command was stopped`
-  }
+  if (days > 0) await analyzeFinished(db)
+  const left = await readDaysLeft(db, since)
+  if (options.json === true) printJson({ days, ...left })
+  say(`${count(days, 'day')} summed up`)
+  const reasons = [
+    [
+      left.begun,
+      'in progress in another process; if that process died, they can be taken over after 15 minutes',
+    ],
+    [left.waiting, 'left out: a run of the same day or of an earlier one is still open'],
+    [left.open, 'not summed up: their data changed in the meantime, or the command was stopped'],
+  ] as const
+  for (const [some, why] of reasons) if (some > 0) say(`${count(some, 'day')} ${why}`)
+  if (left.open === 0) return exits.done
+  if (!signal.aborted) return exits.failures
+  say('stopped; run the same command to continue')
+  return exits.interrupted
 }

@@ -7,7 +7,6 @@ import { postgresStatus, stopPostgres } from '../../base/embedded/postgres.ts'
 import { serviceStatus, stopService } from '../../base/embedded/service.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 
-/** Shows or stops the services that the program starts on this machine: the database and the search service. */
 export async function runStack({ options, args, env }: Call): Promise<Exit> {
   const action = args[0] ?? ''
   const { home, databaseUrl } = readConfig(env)

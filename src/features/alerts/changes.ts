@@ -7,6 +7,7 @@ import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { conditionOf } from '../../base/database/views.ts'
 import { unhandled } from '../../base/errors.ts'
+import { groupBy } from '../../base/query.ts'
 import { dayNumber } from '../../base/time/zone.ts'
 import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements.ts'
 
@@ -118,13 +119,9 @@ function shows(
       if (base.position === null) return null
       return now.position === null ? reaches(now, base) || null : false
     case 'moved':
-      return direction === 'up'
-        ? rose(threshold ?? 1, measurements)
-        : fell(threshold ?? 1, measurements)
+      return (direction === 'up' ? rose : fell)(threshold ?? 1, measurements)
     case 'crossed':
-      return direction === 'up'
-        ? cameIn(threshold ?? 1, measurements)
-        : wentOut(threshold ?? 1, measurements)
+      return (direction === 'up' ? cameIn : wentOut)(threshold ?? 1, measurements)
     case 'rival_passed':
       return isBehind(base) === false ? isBehind(now) : null
     case 'new_feature':
@@ -212,7 +209,11 @@ export async function putIntoWords(
   found: readonly FoundChange[],
 ): Promise<readonly NewAlert[]> {
   const sought = found.map(soughtPlace).filter((place) => place !== null)
-  const holders = await readHolders(trx, sought)
+  // Positions without a domain are left out.
+  const holders = await readRows<Omit<Place, 'page'>>(trx, 'read_holders', {
+    searches: sought.map((place) => place.search_id),
+    positions: sought.map(({ position }) => position),
+  })
   return found.map((one) => {
     const { rule, query, key, subject, way, base, now, measurements } = one
     const place = soughtPlace(one)
@@ -255,7 +256,6 @@ interface AlertSubject {
 
 export const anybody = '*'
 
-/** Best position of each domain in each answer. */
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
 /** True if the query belongs to the rule's list and has the rule's tag. */
@@ -342,10 +342,9 @@ export function domainsFor({ domain }: AlertRule, ours: readonly string[]): read
 }
 
 function seenAround({ answers, places }: Around): readonly string[] {
-  const domains = answers.flatMap(({ search_id: search }) => [
-    ...(places.get(search)?.keys() ?? []),
-  ])
-  return [...new Set(domains)]
+  return [
+    ...new Set(answers.flatMap((answer) => [...(places.get(answer.search_id)?.keys() ?? [])])),
+  ]
 }
 
 /** Extracts from an answer the values that a rule needs about a subject. */
@@ -372,10 +371,7 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/**
- * True if the answer contains the SERP feature. Null for an answer without results: such an answer never contains a
- * feature, so the absence of a feature proves nothing.
- */
+/** Null for an answer without results: such an answer never contains a SERP feature, so the absence proves nothing. */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }
@@ -454,7 +450,6 @@ function alertQuestion({ rule, query, base, now }: FoundChange): string {
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-/** Figures in the sentence of a share alert. */
 interface ShareFacts {
   readonly domain: string
   readonly tag: string
@@ -466,17 +461,17 @@ interface ShareFacts {
   readonly date: string
 }
 
-export function shareSentence(told: ShareFacts): string {
+/** Describes the fall of a share, with the predefined question that shows it. */
+export function describeShare(told: ShareFacts) {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
   const of = tag === '*' ? 'over all queries' : `for ${tag}`
   const fall = Math.round((1 - now / before) * 100)
   const who = other === null ? '' : ` (${other} gained most)`
-  return `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} compared with ${baseDate}`
-}
-
-export function shareQuestion({ domain, tag, origin }: ShareFacts): string {
   const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
-  return questionLine(origin, ['shares', '--over', 'day', '--domain', domain, ...narrowed])
+  return {
+    said: `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} compared with ${baseDate}`,
+    question: questionLine(origin, ['shares', '--over', 'day', '--domain', domain, ...narrowed]),
+  }
 }
 
 function inPercent(share: number): string {
@@ -532,22 +527,10 @@ export async function readPlaces(
   trx: Database,
   searches: readonly number[],
   domains: readonly string[] | null,
-): Promise<ReadonlyMap<number, ReadonlyMap<string, Place>>> {
-  const rows = await readRows<Place>(trx, 'read_best_places', { searches, domains })
-  const found = new Map<number, Map<string, Place>>()
-  for (const place of rows) {
-    const held = found.get(place.search_id) ?? new Map<string, Place>()
-    found.set(place.search_id, held.set(place.domain, place))
-  }
-  return found
-}
-
-/** Looks up the domains at the given positions. Positions without a domain are left out. */
-function readHolders(
-  trx: Database,
-  sought: readonly { readonly search_id: number; readonly position: number }[],
 ) {
-  const searches = sought.map((place) => place.search_id)
-  const positions = sought.map(({ position }) => position)
-  return readRows<Omit<Place, 'page'>>(trx, 'read_holders', { searches, positions })
+  const rows = await readRows<Place>(trx, 'read_best_places', { searches, domains })
+  const places = [...groupBy(rows, (place) => place.search_id)]
+  return new Map(
+    places.map(([search, held]) => [search, new Map(held.map((place) => [place.domain, place]))]),
+  )
 }

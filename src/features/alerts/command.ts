@@ -26,7 +26,6 @@ import {
   replaceAlertRules,
 } from './statements.ts'
 
-/** Flags of `npm run alerts -- <action>`. */
 interface AlertFlags {
   readonly standing?: true
   readonly rule?: string
@@ -35,7 +34,6 @@ interface AlertFlags {
 
 const shipped = 'inputs/config/alerts.csv'
 
-/** Shows the alerts, or puts the rules of the file in force. */
 export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
   const { args } = call
   const [action = 'list', subject] = args
@@ -128,17 +126,12 @@ async function findLists(db: Database, rows: readonly TableRow[]) {
   return found
 }
 
-/** Formats alerts, newest first. */
-export function formatAlerts(alerts: readonly AlertRow[]): string {
+function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
     return `No alert so far; ${npmRun('alerts --')} rules shows the rules in force.`
-  const rows = alerts.map(({ id, run_date: night, state, alert, text }) => [
-    ...[id, night, state, alert, text],
-  ])
-  const table = formatTable(['id', 'night', 'state', 'alert', 'text'], rows, {
-    right: ['id'],
-    widest: 160,
-  })
+  const rows = alerts.map((one) => [one.id, one.run_date, one.state, one.alert, one.text])
+  const heads = ['id', 'night', 'state', 'alert', 'text']
+  const table = formatTable(heads, rows, { right: ['id'], widest: 160 })
   return `${table}\n${npmRun('alerts --')} show ID has the evidence`
 }
 
@@ -178,12 +171,9 @@ function formatRules(rules: readonly AlertRule[]): string {
     ...[rule.name, rule.what, rule.threshold, rule.direction ?? '', rule.list ?? ''],
     ...[rule.tag ?? '', rule.domain ?? '', rule.rival ?? '', rule.feature ?? '', rule.confirm],
   ])
-  return formatTable(
-    [
-      ...['alert', 'what', 'threshold', 'direction', 'list'],
-      ...['tag', 'domain', 'rival', 'feature', 'confirm'],
-    ],
-    rows,
-    { right: ['threshold', 'confirm'] },
-  )
+  const heads = [
+    ...['alert', 'what', 'threshold', 'direction', 'list'],
+    ...['tag', 'domain', 'rival', 'feature', 'confirm'],
+  ]
+  return formatTable(heads, rows, { right: ['threshold', 'confirm'] })
 }

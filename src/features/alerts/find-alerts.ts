@@ -3,9 +3,11 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { countOf } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { prepareReading } from '../../base/database/views.ts'
+import { groupBy } from '../../base/query.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { type AfterRuns, besideWork } from '../../core/nights/after-runs.ts'
 import { endRuns } from '../../core/nights/judge.ts'
@@ -15,6 +17,7 @@ import {
   type AskedQuery,
   concerns,
   decideAlert,
+  describeShare,
   domainsFor,
   domainsOf,
   type FoundChange,
@@ -23,15 +26,12 @@ import {
   putIntoWords,
   type RankAnswer,
   readPlaces,
-  shareQuestion,
-  shareSentence,
   type ShownAnswer,
   subjectsOf,
 } from './changes.ts'
 import {
   type AlertRule,
   claimAlerts,
-  countAnswered,
   type Headline,
   insertAlerts,
   type KnownAlert,
@@ -42,34 +42,28 @@ import {
   readKnownAlerts,
   recoverAlert,
   type Recovery,
-  rulesInForce,
   type UncheckedRun,
   withdrawAlerts,
 } from './statements.ts'
 
-type ReportLine = (line: string) => void
-
-/** Closes and judges finished runs, and checks them for rank alerts. */
+/** Closes and judges finished runs, and checks them for rank alerts, in order of days. */
 export const endNights: AfterRuns = async (mill, report) => {
   await endRuns(mill.db, report)
   if ((await nextUncheckedRun(mill.db)) === null) return
-  await besideWork(mill, (db) => checkForAlerts(db, report))
+  await besideWork(mill, async (db) => {
+    for (;;) {
+      const run = await nextUncheckedRun(db)
+      const lines = run === null ? null : await tryCheck(db, run)
+      if (lines === null) return
+      for (const line of lines) report(line)
+    }
+  })
 }
 
-/** Checks each finished run for alerts, in order of days. Returns early if another process is already checking. */
-async function checkForAlerts(db: Database, report: ReportLine): Promise<void> {
-  for (;;) {
-    const run = await nextUncheckedRun(db)
-    if (run === null) return
-    const lines = await tryCheck(db, run)
-    if (lines === null) return
-    for (const line of lines) report(line)
-  }
-}
-
+/** Checks a run; returns the lines to print, or null if another process is already checking. */
 async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   try {
-    return await db.transaction().execute((trx) => check(trx, run))
+    return await db.transaction().execute((trx) => checkNext(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
     // An error in the data of one night must not stop the worker or the check of later nights.
@@ -78,7 +72,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
   }
 }
 
-async function check(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
+async function checkNext(trx: Database, run: UncheckedRun): Promise<readonly string[] | null> {
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
   // Another process has already checked this run, so the caller continues with the next run.
@@ -86,32 +80,39 @@ async function check(trx: Database, run: UncheckedRun): Promise<readonly string[
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
   const taken = back === 0 ? [] : [`${count(back, 'rank alert')} withdrawn: ${why}`]
-  const { lines, summary } = run.suspect ? nothingFound : await checkRun(trx, run)
+  const { lines, summary } = run.suspect ? { lines: [], summary: null } : await checkRun(trx, run)
   await markChecked(trx, run, summary)
   return [...taken, ...lines]
 }
 
-/** Lines to print after a check, and a sentence about all alerts of the night. */
-interface CheckResult {
-  readonly lines: readonly string[]
-  readonly summary: Headline | null
+/** A check of a run, with the alerts that the run raised, and the alerts that ended with the run. */
+interface AlertCheck {
+  readonly trx: Database
+  readonly run: UncheckedRun
+  readonly raised: NewAlert[]
+  readonly recovered: Recovery[]
 }
 
-const nothingFound: CheckResult = { lines: [], summary: null }
-
-async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> {
-  const inForce = await rulesInForce(trx, run)
-  const rules = (await readAlertRules(trx)).filter(({ name }) => inForce.has(name))
-  const found: AlertCheck = { raised: [], recovered: [] }
-  const isShare = ({ what }: AlertRule) => what === 'share_fell'
-  await checkQueries(trx, { run, rules: rules.filter((rule) => !isShare(rule)) }, found)
-  await checkShares(trx, { run, rules: rules.filter(isShare) }, found)
-  const { raised, recovered } = found
+/** Returns the lines to print, and a sentence about all alerts of the night. */
+async function checkRun(trx: Database, run: UncheckedRun) {
+  const rules = await readAlertRules(trx, run.judged_at)
+  const check: AlertCheck = { trx, run, raised: [], recovered: [] }
+  await checkQueries(
+    check,
+    rules.filter(({ what }) => what !== 'share_fell'),
+  )
+  await checkShares(
+    check,
+    rules.filter(({ what }) => what === 'share_fell'),
+  )
+  const { raised, recovered } = check
   for (const one of recovered) await recoverAlert(trx, one)
   await insertAlerts(trx, raised)
   const ended = recovered.length === 0 ? [] : [`${count(recovered.length, 'rank alert')} recovered`]
   if (raised.length === 0) return { lines: ended, summary: null }
-  const summary = summarise(raised, { run, answered: await countAnswered(trx, run.id) })
+  const tasks = trx.selectFrom('tasks').where('run_id', '=', run.id)
+  const answered = await countOf(trx, tasks.where('state', 'in', ['answered', 'reused']))
+  const summary = summarise(check, answered)
   const { severity, headline } = summary
   const told = severity === 'high' ? [`rank alerts: ${headline}`] : linesOf(raised)
   return { lines: [...told, ...ended], summary }
@@ -124,23 +125,16 @@ async function checkRun(trx: Database, run: UncheckedRun): Promise<CheckResult> 
 const badNight = { queries: 5, share: 0.25 }
 
 /** Summarizes all alerts of a night in a sentence, with their severity. */
-function summarise(
-  raised: readonly NewAlert[],
-  { run, answered }: { readonly run: UncheckedRun; readonly answered: number },
-): Headline {
-  const dropped = new Set(raised.filter(isDrop).map(({ query_id: query }) => query))
-  const others = new Set(raised.map(({ query_id: query }) => query))
-  dropped.delete(null)
-  others.delete(null)
-  const share = answered === 0 ? 0 : dropped.size / answered
-  const what = `${dropped.size} of ${count(answered, 'keyword')} dropped, ${others.size} with an alert`
+function summarise({ raised, run }: AlertCheck, answered: number): Headline {
+  const queriesOf = (alerts: readonly NewAlert[]) =>
+    new Set(alerts.flatMap(({ query_id: query }) => query ?? [])).size
+  const dropped = queriesOf(raised.filter(isDrop))
+  const share = answered === 0 ? 0 : dropped / answered
+  const what = `${dropped} of ${count(answered, 'keyword')} dropped, ${queriesOf(raised)} with an alert`
   const headline = `${what} (${run.list}, ${run.run_date})`
-  if (dropped.size >= badNight.queries && share >= badNight.share) {
+  if (dropped >= badNight.queries && share >= badNight.share) {
     const undo = `${npmRun('trust --')} distrust --run ${run.id} --because "..."`
-    return {
-      severity: 'high',
-      headline: `${headline}; if it looks like a bad night: ${undo}`,
-    }
+    return { severity: 'high', headline: `${headline}; if it looks like a bad night: ${undo}` }
   }
   const shareFell = raised.some(({ what: kind }) => kind === 'share_fell')
   return { severity: share >= 0.05 || shareFell ? 'medium' : 'low', headline }
@@ -152,23 +146,10 @@ function isDrop({ what, direction }: NewAlert): boolean {
 
 /** Formats one line per rule, with the first alert of the rule and the number of its further alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
-  const rules = new Set(raised.map(({ rule }) => rule))
-  return [...rules].map((rule) => {
-    const same = raised.filter((one) => one.rule === rule)
+  return [...groupBy(raised, ({ rule }) => rule)].map(([rule, same]) => {
     const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
     return `rank alert ${rule}: ${same[0]?.said}${more}`
   })
-}
-
-interface AlertOrder {
-  readonly run: UncheckedRun
-  readonly rules: readonly AlertRule[]
-}
-
-/** Alerts that a run raised, and alerts that ended with the run. */
-interface AlertCheck {
-  readonly raised: NewAlert[]
-  readonly recovered: Recovery[]
 }
 
 const chunkSize = 200
@@ -176,26 +157,22 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-async function checkQueries(
-  trx: Database,
-  { run, rules }: AlertOrder,
-  { raised, recovered }: AlertCheck,
-): Promise<void> {
+async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
   if (rules.length === 0) return
+  const { trx, run } = check
   const ours = await readOursOn(trx, run.run_date)
   for (let after = first; ;) {
     const next = { run: run.id, date: run.run_date, after, limit: chunkSize }
     const asked = await readRows<AskedQuery>(trx, 'read_asked_queries', next)
     const last = asked.at(-1)
     if (last === undefined) return
-    const facts = await readFacts(trx, { run, rules, ours, asked })
-    const found: FoundChange[] = []
-    for (const query of asked) {
-      for (const rule of rules.filter((one) => concerns(one, query))) {
-        judge(facts, { query, rule }, { found, recovered })
-      }
-    }
-    raised.push(...(await putIntoWords(trx, facts, found)))
+    const facts = await readFacts(check, { rules, ours, asked })
+    const found = asked.flatMap((query) =>
+      rules
+        .filter((rule) => concerns(rule, query))
+        .flatMap((rule) => judge(check, facts, { query, rule })),
+    )
+    check.raised.push(...(await putIntoWords(trx, facts, found)))
     after = last.query_id
   }
 }
@@ -204,30 +181,28 @@ type Facts = Awaited<ReturnType<typeof readFacts>>
 
 /** Reads what the rules need to know about some queries of a run. */
 async function readFacts(
-  trx: Database,
+  { trx, run }: AlertCheck,
   {
-    run,
     rules,
     ours,
     asked,
-  }: AlertOrder & { readonly ours: readonly string[]; readonly asked: readonly AskedQuery[] },
+  }: {
+    readonly ours: readonly string[]
+    readonly rules: readonly AlertRule[]
+    readonly asked: readonly AskedQuery[]
+  },
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
   // Reads one answer per day, oldest first: up to the day of the run, and of later days if these were checked already.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
-  const evidence = new Map<string, RankAnswer[]>()
-  for (const one of answers) {
-    evidence.set(one.query_id, [...(evidence.get(one.query_id) ?? []), one])
-  }
   const known = await readKnownAlerts(trx, queries)
   // The answers before and after the change of each open alert.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
   const based = await readRows<ShownAnswer>(trx, 'read_alert_answers', { searches: standIns })
-  const kept = new Map(based.map((one) => [one.search_id, one]))
   const told = [
     ...known.flatMap((one) => [one.domain, one.other_domain]),
     ...asked.map((one) => one.target_domain),
@@ -235,52 +210,60 @@ async function readFacts(
   const named = domainsOf(rules, ours)
   const domains = named === null ? null : [...named, ...told.filter((name) => name !== null)]
   const searches = [...answers.map(({ search_id: id }) => id), ...standIns]
-  return { run, ours, evidence, known, kept, places: await readPlaces(trx, searches, domains) }
+  return {
+    run,
+    ours,
+    evidence: groupBy(answers, (one) => one.query_id),
+    known,
+    kept: new Map(based.map((one) => [one.search_id, one])),
+    places: await readPlaces(trx, searches, domains),
+  }
 }
 
+/** Checks a query for the changes of a rule. Returns the changes to report, and records the alerts that ended. */
 function judge(
-  facts: Facts,
+  { recovered }: AlertCheck,
+  { ours, evidence, known: alerts, kept, places }: Facts,
   { query, rule }: { readonly query: AskedQuery; readonly rule: AlertRule },
-  into: { readonly found: FoundChange[]; readonly recovered: Recovery[] },
-): void {
-  const all = facts.evidence.get(query.query_id) ?? []
+): FoundChange[] {
+  const all = evidence.get(query.query_id) ?? []
   const now = all.at(-1)
-  if (now === undefined) return
+  if (now === undefined) return []
   // Only answers of the same origin and the same API are comparable.
   const series = all.filter(({ origin, api }) => origin === now.origin && api === now.api)
-  const around = { query, ours: facts.ours, answers: series, places: facts.places }
-  for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
-    const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
+  const around = { query, ours, answers: series, places }
+  return [...subjectsOf(rule, around, alerts)].flatMap(([key, subject]) => {
+    const known = alerts.find((one) => one.rule === rule.name && one.subject === key)
     const see = (answer: ShownAnswer) => measure(around, subject, answer)
-    const seen = (search: number | null) => {
-      const answer = facts.kept.get(search ?? 0)
+    const seen = (search: number | null = null) => {
+      const answer = kept.get(search ?? 0)
       return answer === undefined ? undefined : see(answer)
     }
-    const evidence = [seen(known?.base_search_id ?? null), seen(known?.search_id ?? null)] as const
-    const step = nextStep(rule, { known, evidence, see, series })
-    if (step === null) continue
-    if (step.kind === 'raise') {
-      const { base, way } = step
-      const measurements = { base: see(base), now: see(now) }
-      into.found.push({ rule, query, key, subject, way, base, now, measurements })
-    } else {
+    const [base, raised] = [seen(known?.base_search_id), seen(known?.search_id)]
+    const step = nextStep(rule, { known, base, raised, see, series })
+    if (step?.kind === 'raise') {
+      const measurements = { base: see(step.base), now: see(now) }
+      return [{ rule, query, key, subject, way: step.way, base: step.base, now, measurements }]
+    }
+    if (step !== null) {
       const end = {
         recovered_run_id: now.run_id,
         recovered_run_date: now.run_date,
         recovered_search_id: now.search_id,
         recovered_position: see(now).position,
       }
-      into.recovered.push({ id: step.id, end })
+      recovered.push({ id: step.id, end })
     }
-  }
+    return []
+  })
 }
 
 /** Answers to a query, or shares of a domain, that a rule compares with each other. */
 interface WatchedSeries<T> {
-  /** Newest alert of the rule about the subject. */
   readonly known: KnownAlert | undefined
-  /** Evidence of the known alert: the answers before and after the change. */
-  readonly evidence: readonly [base: Measurement | undefined, raised: Measurement | undefined]
+  /** Evidence of the known alert: the measurements before and after the change. */
+  readonly base: Measurement | undefined
+  readonly raised: Measurement | undefined
   /** Answers or days, oldest first. */
   readonly series: readonly T[]
   readonly see: (one: T) => Measurement
@@ -291,33 +274,28 @@ interface WatchedSeries<T> {
  */
 function nextStep<T extends { readonly run_date: string }>(
   rule: AlertRule,
-  { known, evidence: [base, raised], series, see }: WatchedSeries<T>,
+  { known, base, raised, series, see }: WatchedSeries<T>,
 ) {
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
   // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
   // the night of the alert may have lost its answers since then.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
-  const open = known !== undefined && known.recovered_run_date === null ? known : null
-  // Both measurements normally exist, because the answers of an open alert are not deleted.
-  if (open !== null && (base === undefined || raised === undefined)) return null
-  const standing =
-    open === null || base === undefined || raised === undefined
-      ? null
-      : { base, raised, way: open.direction }
-  const step = decideAlert(rule, fresh.map(see), standing)
-  if (step.kind === 'recover') return open === null ? null : { kind: step.kind, id: open.id, now }
+  if (known !== undefined && known.recovered_run_date === null) {
+    // Both measurements normally exist, because the answers of an open alert are not deleted.
+    if (base === undefined || raised === undefined) return null
+    const step = decideAlert(rule, fresh.map(see), { base, raised, way: known.direction })
+    return step.kind === 'recover' ? { kind: step.kind, id: known.id, now } : null
+  }
+  const step = decideAlert(rule, fresh.map(see), null)
   const before = step.kind === 'raise' ? fresh[step.base] : undefined
-  if (step.kind === 'none' || before === undefined) return null
+  if (step.kind !== 'raise' || before === undefined) return null
   return { kind: step.kind, base: before, way: step.way, now }
 }
 
 /** Checks the shares of domains across the queries of the rule's tag, of the rule's list, or across all queries. */
-async function checkShares(
-  trx: Database,
-  { run, rules }: AlertOrder,
-  into: AlertCheck,
-): Promise<void> {
+async function checkShares(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
+  const { trx, run } = check
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return
@@ -326,24 +304,21 @@ async function checkShares(
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
-    const domains = domainsFor(rule, ours)
     const mine = known.filter((one) => one.rule === rule.name)
-    await checkRule(trx, { rule, run, origin, known: mine, domains }, into)
+    await checkRule(check, { rule, origin, known: mine, domains: domainsFor(rule, ours) })
   }
 }
 
-interface Watch {
+interface WatchedShares {
   readonly rule: AlertRule
-  readonly run: AlertOrder['run']
   readonly origin: string
   readonly known: readonly KnownAlert[]
   readonly domains: readonly string[]
 }
 
 async function checkRule(
-  trx: Database,
-  { rule, run, origin, known, domains }: Watch,
-  { raised, recovered }: AlertCheck,
+  { trx, run, raised, recovered }: AlertCheck,
+  { rule, origin, known, domains }: WatchedShares,
 ): Promise<void> {
   const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
   const days = await readShareDays(trx, rule, run.run_date)
@@ -359,32 +334,29 @@ async function checkRule(
       const day = dayOf(date)
       return day === undefined ? undefined : measureDay(day)
     }
-    const evidence = [seen(last?.base_run_date), seen(last?.run_date)] as const
     const series = days.map(dayOf).filter((day) => day !== undefined)
-    const step = nextStep(rule, { known: last, evidence, series, see: measureDay })
+    const [base, shown] = [seen(last?.base_run_date), seen(last?.run_date)]
+    const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
     // Only a share of the run's day or of a later day counts. The run's day may have no share yet, because other runs
     // of that day are open or no query with the tag was answered. Then the check after the last run of the day decides.
     if (step === null || step.now.run_date < run.run_date) continue
-    const { now } = step
+    const { run_date: date, share } = step.now
     if (step.kind === 'recover') {
-      const end = { recovered_run_date: now.run_date, recovered_share: now.share }
+      const end = { recovered_run_date: date, recovered_share: share }
       recovered.push({ id: step.id, end: { recovered_run_id: run.id, ...end } })
       continue
     }
-    const between = { before: step.base.run_date, tag, date: now.run_date }
+    const { run_date: baseDate, share: before } = step.base
     // Finds the domain whose share grew most.
+    const between = { before: baseDate, tag, date }
     const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
     const other = gainer?.domain ?? null
-    const told = {
-      ...{ domain, tag, other, origin, baseDate: step.base.run_date, date: now.run_date },
-      ...{ before: step.base.share, now: now.share },
-    }
+    const told = { domain, tag, other, origin, baseDate, date, before, now: share }
     raised.push({
       ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
-      ...{ domain, other_domain: other, origin },
-      ...{ base_run_date: step.base.run_date, previous_share: step.base.share },
-      ...{ run_id: run.id, run_date: now.run_date, share: now.share },
-      ...{ said: shareSentence(told), question: shareQuestion(told) },
+      ...{ domain, other_domain: other, origin, base_run_date: baseDate, previous_share: before },
+      ...{ run_id: run.id, run_date: date, share },
+      ...describeShare(told),
     })
   }
 }
@@ -421,11 +393,8 @@ interface ShareDay {
  * and no run is suspect. The last day is the given day, or a later day that was checked already.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
-  const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', {
-    until,
-    list,
-    limit: confirm + passedOver,
-  })
+  const newest = { until, list, limit: confirm + passedOver }
+  const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', newest)
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../base/database/database.ts'
 import {
-  countOf,
   type Insertable,
   type Selectable,
   sql,
@@ -57,11 +56,9 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
   return mine
 }
 
-/** Combined severity of the alerts of a night. */
-type Severity = 'low' | 'medium' | 'high'
-
+/** All alerts of a night in a sentence, with their combined severity. */
 export interface Headline {
-  readonly severity: Severity
+  readonly severity: 'low' | 'medium' | 'high'
   readonly headline: string
 }
 
@@ -83,19 +80,6 @@ export async function markChecked(
     }))
     .where('run_id', '=', id)
     .execute()
-}
-
-/** Reads the names of the rules that were active when a run was judged. */
-export async function rulesInForce(
-  db: Database,
-  { judged_at: judged }: UncheckedRun,
-): Promise<ReadonlySet<string>> {
-  const rules = await db
-    .selectFrom('alert_rules')
-    .select('name')
-    .where((eb) => eb('since', '<', eb.cast<Date>(eb.val(judged), 'timestamptz')))
-    .execute()
-  return new Set(rules.map(({ name }) => name))
 }
 
 /**
@@ -150,24 +134,17 @@ async function reviveAlerts(
       ...{ recovered_at: null, recovered_run_id: null, recovered_run_date: null },
       ...{ recovered_search_id: null, recovered_position: null, recovered_share: null },
     })
-    .where((eb) =>
-      suspect
-        ? eb('recovered_run_id', '=', run)
-        : eb.and([eb('recovered_run_id', '=', run), eb('recovered_search_id', 'in', doubted)]),
-    )
+    .where('recovered_run_id', '=', run)
+    .$if(!suspect, (some) => some.where('recovered_search_id', 'in', doubted))
     .where('withdrawn_at', 'is', null)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('alerts as newer')
-            .whereRef('newer.rule', '=', 'alerts.rule')
-            .whereRef('newer.subject', '=', 'alerts.subject')
-            .whereRef('newer.id', '>', 'alerts.id')
-            .where('newer.withdrawn_at', 'is', null),
-        ),
-      ),
-    )
+    .where((eb) => {
+      const newer = eb
+        .selectFrom('alerts as newer')
+        .whereRef('newer.rule', '=', 'alerts.rule')
+        .whereRef('newer.subject', '=', 'alerts.subject')
+        .whereRef('newer.id', '>', 'alerts.id')
+      return eb.not(eb.exists(newer.where('newer.withdrawn_at', 'is', null)))
+    })
     .execute()
 }
 
@@ -179,21 +156,9 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
   return trx
     .selectFrom('alerts')
     .distinctOn(['rule', 'subject'])
-    .select((eb) => [
-      'id',
-      'rule',
-      'subject',
-      'query_id',
-      'domain',
-      'other_domain',
-      'feature',
-      eb.ref('direction').$castTo<'up' | 'down' | null>().as('direction'),
-      'base_search_id',
-      'base_run_date',
-      'search_id',
-      'run_date',
-      'recovered_run_date',
-    ])
+    .select(['id', 'rule', 'subject', 'query_id', 'domain', 'other_domain', 'feature'])
+    .select(['base_search_id', 'base_run_date', 'search_id', 'run_date', 'recovered_run_date'])
+    .select((eb) => eb.ref('direction').$castTo<'up' | 'down' | null>().as('direction'))
     .where((eb) =>
       about === 'shares'
         ? eb('query_id', 'is', null)
@@ -206,22 +171,14 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
     .execute()
 }
 
-/** Counts the queries of a run whose answer was bought or reused. */
-export function countAnswered(trx: Database, run: number): Promise<number> {
-  const tasks = trx.selectFrom('tasks').where('run_id', '=', run)
-  return countOf(trx, tasks.where('state', 'in', ['answered', 'reused']))
-}
-
 /** Reads the nights with alerts, newest first, each with its summary sentence. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
     .innerJoin('runs', 'runs.id', 'night_health.run_id')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .select([
-      ...(['runs.id as run', 'lists.name as list', 'runs.run_date'] as const),
-      ...(['alerts_severity as severity', 'alerts_headline as headline'] as const),
-    ])
+    .select(['runs.id as run', 'lists.name as list', 'runs.run_date'])
+    .select(['alerts_severity as severity', 'alerts_headline as headline'])
     .where('alerts_headline', 'is not', null)
     .orderBy('runs.run_date', 'desc')
     .orderBy('runs.id', 'desc')
@@ -229,7 +186,6 @@ export async function readHeadlines(db: Database, limit: number) {
     .execute()
 }
 
-/** An alert to be raised. */
 export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
@@ -262,7 +218,6 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
     .execute()
 }
 
-/** An alert with its evidence and current state. */
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
 /** Filter for alerts. A field that is null does not restrict the alerts. */
@@ -317,7 +272,6 @@ export const alertKinds = [
   'wrong_page',
 ] as const
 
-/** A rule in force. */
 export type AlertRule = Readonly<
   Omit<Selectable<AlertRules>, 'what' | 'direction' | 'line' | 'since'> & {
     what: (typeof alertKinds)[number]
@@ -325,12 +279,18 @@ export type AlertRule = Readonly<
   }
 >
 
-/** Reads the active rules, in the order of the file. */
-export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
+/** Reads the active rules, or only those that were active when a run was judged, in the order of the file. */
+export async function readAlertRules(
+  db: Database,
+  judged?: UncheckedRun['judged_at'],
+): Promise<readonly AlertRule[]> {
   const rules = await db
     .selectFrom('alert_rules')
     .selectAll()
     .$narrowType<Pick<AlertRule, 'what' | 'direction'>>()
+    .$if(judged !== undefined, (some) =>
+      some.where((eb) => eb('since', '<', eb.cast<Date>(eb.val(judged), 'timestamptz'))),
+    )
     .orderBy('line')
     .orderBy('name')
     .execute()
@@ -348,10 +308,10 @@ export async function replaceAlertRules(db: Database, rules: readonly AlertRule[
   return db.transaction().execute(async (trx) => {
     await sql`lock table alert_rules in share row exclusive mode`.execute(trx)
     const before = await readAlertRules(trx)
-    const removed = before
-      .filter((rule) => !rules.some((one) => isDeepStrictEqual(one, rule)))
-      .map(({ name }) => name)
-    const added = rules.filter((rule) => !before.some((one) => isDeepStrictEqual(one, rule)))
+    const missingIn = (others: readonly AlertRule[]) => (rule: AlertRule) =>
+      !others.some((one) => isDeepStrictEqual(one, rule))
+    const removed = before.filter(missingIn(rules)).map(({ name }) => name)
+    const added = rules.filter(missingIn(before))
     if (removed.length > 0) {
       await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
       await trx
@@ -365,10 +325,8 @@ export async function replaceAlertRules(db: Database, rules: readonly AlertRule[
         .where('withdrawn_at', 'is', null)
         .execute()
     }
-    if (added.length > 0) {
-      const lines = added.map((rule) => ({ ...rule, line: 0 }))
-      await trx.insertInto('alert_rules').values(lines).execute()
-    }
+    const lines = added.map((rule) => ({ ...rule, line: 0 }))
+    if (lines.length > 0) await trx.insertInto('alert_rules').values(lines).execute()
     const names = rules.map(({ name }) => name)
     await trx
       .updateTable('alert_rules')

@@ -17,7 +17,6 @@ import { readRuns } from '../../core/nights/health.ts'
 import { judgeEnded } from '../../core/nights/judge.ts'
 import { endNights } from './find-alerts.ts'
 
-/** Flags of `npm run trust`. */
 interface TrustFlags {
   readonly run?: string
   readonly date?: string
@@ -30,19 +29,18 @@ interface TrustFlags {
 
 type TrustCall = Call<TrustFlags>
 
-/** Shows quarantined answers, or stores a person's decision and updates the alerts. */
 export async function runTrust(call: TrustCall): Promise<Exit> {
-  const [action = 'show', subject] = call.args
+  const [action = 'show'] = call.args
   const config = readConfig(call.env)
   const { closers } = call
   const reading = action === 'show'
   const mill = await openMill({ config, closers, say, name: 'trust', connections: 1, reading })
   const { db } = mill
-  if (action === 'show') {
+  if (reading) {
     const { run } = call.options
     return show(db, call, run === undefined ? null : [countFlag('run', run)])
   }
-  const runs = await decide(db, call, { action, subject })
+  const runs = await decide(db, call)
   await judgeAgain(db, runs)
   await endNights(mill, say)
   return show(db, call, runs)
@@ -51,14 +49,19 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
 /** Stores the decision given by the flags; returns the runs that the decision affects. */
 async function decide(
   db: Database,
-  { options }: TrustCall,
-  { action, subject }: { readonly action: string; readonly subject: string | undefined },
+  { options, args: [action, subject] }: TrustCall,
 ): Promise<readonly number[]> {
   const by = options.by ?? userInfo().username
   if (action === 'undo') {
     const id = countFlag('id', subject ?? '')
-    const run = await undoMark(db, id, by)
-    if (run !== null) return [run]
+    const undone = await db
+      .updateTable('trust_marks')
+      .set({ undone_at: clock, undone_by: by })
+      .where('id', '=', id)
+      .where('undone_at', 'is', null)
+      .returning('run_id')
+      .executeTakeFirst()
+    if (undone !== undefined) return [undone.run_id]
     throw new Misuse(`expected the number of a decision in force, got ${id}; ${npmRun('trust')}`)
   }
   if (action !== 'accept' && action !== 'distrust') {
@@ -71,15 +74,12 @@ async function decide(
     throw new Misuse('expected --usual with accept and a run, list or date')
   }
   const targets = await findTargets(db, options)
-  const marks = targets.map(({ run, answer }) => {
-    return { run_id: run, search_id: answer, trusted, usual, reason, made_by: by }
-  })
+  const marks = targets.map((target) => ({ ...target, trusted, usual, reason, made_by: by }))
   // The decisions take effect when the runs are judged again.
   await db.insertInto('trust_marks').values(marks).execute()
-  return [...new Set(targets.map(({ run }) => run))]
+  return [...new Set(targets.map((target) => target.run_id))]
 }
 
-/** Finds the runs or the single answers given by the flags. For a whole run, `answer` is null. */
 async function findTargets(db: Database, options: TrustFlags) {
   const { run, date, list, answer } = options
   const named = [run, date, answer].filter((one) => one !== undefined)
@@ -90,24 +90,24 @@ async function findTargets(db: Database, options: TrustFlags) {
     throw new Misuse(`expected --date as YYYY-MM-DD, got ${JSON.stringify(date)}`)
   }
   const answers = answer?.map((one) => countFlag('answer', one)) ?? []
-  const rows: readonly { run: number; answer?: number }[] = await db
+  const targets = await db
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .select('runs.id as run')
+    .select('runs.id as run_id')
     .$if(answers.length > 0, (runs) =>
       runs
         .innerJoin('tasks', 'tasks.run_id', 'runs.id')
         .innerJoin('searches', 'searches.task_id', 'tasks.id')
         .where('searches.id', 'in', answers)
-        .select('searches.id as answer'),
+        .select('searches.id as search_id'),
     )
     .$if(run !== undefined, (runs) => runs.where('runs.id', '=', countFlag('run', run ?? '')))
     .$if(date !== undefined, (runs) => runs.where('runs.run_date', '=', date ?? ''))
     .$if(list !== undefined, (runs) => runs.where('lists.name', '=', list ?? ''))
     .where('runs.state', 'in', ['done', 'cancelled'])
     .execute()
-  if (rows.length === 0) throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
-  return rows.map(({ run: id, answer: search = null }) => ({ run: id, answer: search }))
+  if (targets.length > 0) return targets
+  throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
 }
 
 /**
@@ -229,16 +229,4 @@ async function readDecisions(db: Database, runs: readonly number[] | null) {
 
 function showRows(heads: readonly string[], rows: Parameters<typeof formatTable>[1]): void {
   if (rows.length > 0) print(formatTable(heads, rows, { widest: 160 }))
-}
-
-/** Undoes a decision; returns the run of the decision, or null if no active decision has this id. */
-async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
-  const undone = await db
-    .updateTable('trust_marks')
-    .set({ undone_at: clock, undone_by: by })
-    .where('id', '=', id)
-    .where('undone_at', 'is', null)
-    .returning('run_id')
-    .executeTakeFirst()
-  return undone?.run_id ?? null
 }

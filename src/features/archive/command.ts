@@ -1,21 +1,16 @@
 // The archive command: moves old days to files, restores them, and checks the files.
 
+import type { PoolClient } from 'pg'
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
 import { type Exit, exits, Misuse, reasonOf } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { finishDays, readDaysToFinish } from '../../core/nights/finish.ts'
 import { type Archived, archiveDay, bringBack, checkArchive } from './day.ts'
-import {
-  type Archivist,
-  countLeaving,
-  gatherKept,
-  holdArchive,
-  readArchivedDays,
-  readLeavingDays,
-} from './days.ts'
+import { countLeaving, gatherKept, holdArchive, readArchivedDays, readLeavingDays } from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
 import { readDayRange } from './load.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
@@ -26,45 +21,38 @@ interface ArchiveOptions {
   readonly back?: string
   readonly check?: true
   readonly yes?: boolean
-  readonly json?: true
 }
 
-/** Moves old days to files, restores them, or checks the files, depending on the flag. */
 export async function archive({ options, env, closers }: Call<ArchiveOptions>): Promise<Exit> {
   const request = readRequest(options)
   const config = readConfig(env)
   const reading = request.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
   const folder = options.to === undefined ? undefined : archivePath(env, options.to)
-  if (request.kind === 'check') return checkDays(mill, folder, options)
+  if (request.kind === 'check') return checkDays(mill, folder, options.json === true)
   const client = await holdArchive(mill.pool)
   try {
     return await withEngine((engine) => {
-      const movers = { mill, client, engine }
+      const movers = { mill, client, engine, options }
       return request.kind === 'back'
-        ? returnDays(movers, { ...request, folder }, options)
-        : moveDays(movers, { ...request, folder: folder ?? '' }, options)
+        ? returnDays(movers, request, folder)
+        : moveDays(movers, request.olderMs, folder ?? '')
     })
   } finally {
     client.release(true)
   }
 }
 
-type ArchiveRequest =
-  | { readonly kind: 'check' }
-  | { readonly kind: 'back'; readonly since: string; readonly until: string }
-  | { readonly kind: 'leave'; readonly olderMs: number }
-
 /** Reads the flags, and rejects contradictions before anything is opened. */
-function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest {
+function readRequest({ older, to, back, check }: ArchiveOptions) {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
       `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; run: ${npmRun('archive --')} --older 400d --to FOLDER`,
     )
   }
-  if (check === true) return { kind: 'check' }
-  if (back !== undefined) return { kind: 'back', ...readDayRange('back', back) }
+  if (check === true) return { kind: 'check' } as const
+  if (back !== undefined) return { kind: 'back', ...readDayRange('back', back) } as const
   const olderMs = readDuration(older ?? '')
   if (olderMs === null) {
     throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
@@ -72,28 +60,28 @@ function readRequest({ older, to, back, check }: ArchiveOptions): ArchiveRequest
   if (to === undefined || to === '') {
     throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
   }
-  return { kind: 'leave', olderMs }
+  return { kind: 'leave', olderMs } as const
 }
 
 /** The lock on the archive, and the engine that reads and writes the files of the archive. */
 interface Movers {
   readonly mill: Mill
-  readonly client: Archivist
+  readonly client: PoolClient
   readonly engine: ParquetEngine
+  readonly options: Call<ArchiveOptions>['options']
 }
 
 async function moveDays(
-  { mill, client, engine }: Movers,
-  { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
-  { yes = false, json }: ArchiveOptions,
+  { mill: { db, installation }, client, engine, options: { yes = false, json } }: Movers,
+  olderMs: number,
+  path: string,
 ): Promise<Exit> {
-  const { db, installation } = mill
   const folder = new ArchiveFolder(path)
   const { days, kept } = await readLeavingDays(db, olderMs)
   const gone: Archived[] = []
   if (yes) {
     await folder.claim(installation)
-    await keepSums(mill, days)
+    await keepSums(db, days)
   }
   await gatherKept(client, days)
   for (const day of days) {
@@ -117,7 +105,7 @@ async function moveDays(
 /**
  * Stores the sums of days before the days are archived. Trends need these sums, and archived days can't be added up.
  */
-async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
+async function keepSums(db: Database, days: readonly string[]): Promise<void> {
   const last = days.at(-1)
   if (last === undefined) return
   const open = (await readDaysToFinish(db)).filter((day) => day <= last)
@@ -125,26 +113,21 @@ async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
 }
 
 async function returnDays(
-  { mill, client, engine }: Movers,
-  asked: {
-    readonly folder: string | undefined
-    readonly since: string
-    readonly until: string
-  },
-  { yes = false, json }: ArchiveOptions,
+  { mill: { db, installation }, client, engine, options: { yes = false, json } }: Movers,
+  { since, until }: ReturnType<typeof readDayRange>,
+  moved: string | undefined,
 ): Promise<Exit> {
-  const days = await readArchivedDays(mill.db, asked)
+  const days = await readArchivedDays(db, { since, until })
   const done: { run_date: string; part: number; rows: number }[] = []
   // Restores the newest day first, so that archived days are always older than all days in the database.
   for (const day of days.toReversed()) {
-    const folder = new ArchiveFolder(asked.folder ?? day.folder)
+    const folder = new ArchiveFolder(moved ?? day.folder)
     const { run_date, part } = day
     if (!yes) {
       done.push({ run_date, part, rows: day.moved_rows })
       continue
     }
-    const from = { client, engine, folder, installation: mill.installation }
-    const { rows, files } = await bringBack(from, day)
+    const { rows, files } = await bringBack({ client, engine, folder, installation }, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows are back`)
     // Files that remain do no harm: the rows are restored, and archiving the day again would replace the files.
@@ -155,26 +138,25 @@ async function returnDays(
   if (json === true) printJson({ dry_run: !yes, days: done })
   const rows = done.reduce((sum, day) => sum + day.rows, 0)
   const are = yes ? 'are back' : `would come back: ${addYesHint}`
-  say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
+  say(`${rows} rows of ${since}..${until} ${are}`)
   return exits.done
 }
 
 async function checkDays(
   { db, installation }: Mill,
   folder: string | undefined,
-  { json }: ArchiveOptions,
+  json: boolean,
 ): Promise<Exit> {
   const days = await readArchivedDays(db)
   const checked = await checkArchive(days, { folder, installation, report: say })
-  if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   const bad = checked.problems.length
+  if (json) printJson({ ok: bad === 0, ...checked })
   say(
     `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all unchanged' : `${bad} days have changed`}`,
   )
   return bad === 0 ? exits.done : exits.failures
 }
 
-/** Describes one archived day. */
 function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: boolean) {
   const later = part === 1 ? '' : `, part ${part}`
   const what = `${answers} answers, ${rows} rows`
@@ -183,7 +165,6 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
     : `${day}${later}: ${what} archived, ${megabytes(bytes)} of files`
 }
 
-/** Summary of all days. */
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
   if (days.length === 0) return 'no day to archive: none that is old enough is still in the tables'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)

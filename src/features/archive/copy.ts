@@ -5,7 +5,6 @@ import { Readable, type Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
 import { giveCode } from '../../base/database/database.ts'
 import { asError, WrongDatabase } from '../../base/errors.ts'
-import type { ArchivedDay } from './days.ts'
 
 /** A batch of whole rows in the server's COPY format. */
 export interface CopiedRows {
@@ -37,24 +36,6 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
     // with rows that paused the stream, so the stream is resumed.
     copying.resume()
     await copying.done.catch(() => undefined)
-  }
-}
-
-/** Sends text to `copy … from stdin`; returns the number of copied rows. */
-async function copyIn(
-  client: PoolClient,
-  text: string,
-  source: AsyncIterable<Buffer>,
-): Promise<number> {
-  const copying = new CopyIn(text, source)
-  client.query(copying)
-  try {
-    return await copying.done
-  } catch (error) {
-    // The server's error only says that the copy was aborted, so the error that caused the abort is thrown instead.
-    throw copying.cause ?? error
-  } finally {
-    copying.over = true
   }
 }
 
@@ -101,7 +82,6 @@ class CopyOut extends Copying {
     )
   }
 
-  /** Driver callback for copied rows. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.batches.destroyed) return
     this.#wire = wire
@@ -143,7 +123,6 @@ class CopyIn extends Copying {
     this.#source = source
   }
 
-  /** Driver callback for the start of the copy. */
   handleCopyInResponse(wire: Wire): void {
     void this.#send(wire)
   }
@@ -163,14 +142,12 @@ class CopyIn extends Copying {
   }
 }
 
-/** A column of an archive file. */
 export interface FiledColumn {
   readonly name: string
   readonly type: string
 }
 
-/** Table into which rows are copied. */
-export interface RowEntry {
+interface RowEntry {
   /** Table name with its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
@@ -178,51 +155,53 @@ export interface RowEntry {
   readonly fresh?: true
 }
 
-/** Rows in the format in which the server copied them out. */
-type Copied = AsyncIterable<Buffer>
-
-/** Copies archived rows into a table; returns the number of rows. */
-export function enterRows(
+/**
+ * Copies archived rows into a table, in the format in which the server copied them out. Returns the number of rows.
+ */
+export async function enterRows(
   client: PoolClient,
   { table, columns, fresh }: RowEntry,
-  rows: Copied,
+  rows: AsyncIterable<Buffer>,
 ): Promise<number> {
   const how = fresh === true ? 'format csv, freeze' : 'format csv'
-  return copyIn(client, `copy ${table} (${namesOf(client, columns)}) from stdin (${how})`, rows)
+  const copying = new CopyIn(`copy ${table} (${namesOf(columns)}) from stdin (${how})`, rows)
+  client.query(copying)
+  try {
+    return await copying.done
+  } catch (error) {
+    // The server's error only says that the copy was aborted, so the error that caused the abort is thrown instead.
+    throw copying.cause ?? error
+  } finally {
+    copying.over = true
+  }
 }
 
-function namesOf(client: PoolClient, columns: readonly FiledColumn[]): string {
-  return columns.map(({ name }) => client.escapeIdentifier(name)).join(', ')
+function namesOf(columns: readonly FiledColumn[]): string {
+  return columns.map(({ name }) => pg.escapeIdentifier(name)).join(', ')
 }
 
-/** Name of the temporary table for staged rows. */
-function stagedTable(name: string): string {
-  return `pg_temp.staged_${name}`
-}
-
-/** Copies archived rows of a table into a temporary table, including rows that already exist in the table itself. */
+/**
+ * Copies archived rows of a table into a temporary table `staged_…`, including rows that already exist in the table
+ * itself.
+ */
 export async function stageRows(
   client: PoolClient,
   { table: name, columns }: RowEntry,
-  rows: Copied,
+  rows: AsyncIterable<Buffer>,
 ): Promise<void> {
-  const table = stagedTable(name)
   const shape = columns.map(
-    (column) => `${client.escapeIdentifier(column.name)} ${checkedType(column.type)}`,
+    (column) => `${pg.escapeIdentifier(column.name)} ${checkedType(column.type)}`,
   )
   await client.query(`create temporary table staged_${name} (${shape.join(', ')}) on commit drop`)
-  await enterRows(client, { table, columns }, rows)
+  await enterRows(client, { table: `pg_temp.staged_${name}`, columns }, rows)
 }
 
 /** Inserts the staged rows that the table does not contain yet. */
-export async function enterStaged(
-  client: PoolClient,
-  { table: name, columns }: RowEntry,
-): Promise<void> {
-  const names = namesOf(client, columns)
+export async function enterStaged(client: PoolClient, { table, columns }: RowEntry): Promise<void> {
+  const names = namesOf(columns)
   await client.query(
-    `insert into public.${name} (${names})
-    select ${names} from ${stagedTable(name)}
+    `insert into public.${table} (${names})
+    select ${names} from pg_temp.staged_${table}
     on conflict do nothing`,
   )
 }
@@ -233,43 +212,4 @@ function checkedType(type: string): string {
   throw new WrongDatabase(
     `expected the name of a type in the manifest, got ${JSON.stringify(type)}; the manifest was changed`,
   )
-}
-
-/** Removes the archived mark from the staged answers; returns the number of answers that had the mark. */
-export async function unmarkAnswers(client: PoolClient): Promise<number> {
-  const { rowCount } = await client.query(
-    `update public.searches set archived = false
-    where archived and id in (select id from ${stagedTable('searches')})`,
-  )
-  return rowCount ?? 0
-}
-
-/** True if a staged answer is not among the answers to be archived. */
-export async function areStrange(client: PoolClient): Promise<boolean> {
-  const { rows } = await client.query(
-    `select from ${stagedTable('searches')}
-    where id not in (select search_id from pg_temp.leaving)
-    limit 1`,
-  )
-  return rows.length > 0
-}
-
-/** Marks the day as no longer archived. Sums that were computed without the day are computed again. */
-export async function crossOut(client: PoolClient, { run_date: day, part }: ArchivedDay) {
-  const { rowCount } = await client.query(
-    `with back as (
-      delete from public.archived_days
-      where run_date = $1::date and part = $2
-      returning run_date, archived_at
-    ),
-    stale as (
-      delete from public.finished_days
-      using back
-      where finished_days.run_date >= back.run_date
-        and finished_days.begun_at > back.archived_at
-    )
-    select from back`,
-    [day, part],
-  )
-  return rowCount === 1
 }

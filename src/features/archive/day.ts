@@ -1,25 +1,16 @@
 // Moves a day to files, restores a day from files, and checks the files.
 
 import { createHash } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
+import type { PoolClient } from 'pg'
 import { npmRun } from '../../base/cli/commands.ts'
 import { dictionaryTables } from '../../base/database/facts.ts'
 import { MillError, Misuse, reasonOf, WrongDatabase } from '../../base/errors.ts'
-import {
-  areStrange,
-  copyOut,
-  crossOut,
-  enterRows,
-  enterStaged,
-  type FiledColumn,
-  stageRows,
-  unmarkAnswers,
-} from './copy.ts'
+import { copyOut, enterRows, enterStaged, type FiledColumn, stageRows } from './copy.ts'
 import {
   type ArchivedDay,
   type ArchivedTable,
   archivedTables,
-  type Archivist,
   changedMeanwhile,
   gatherLeaving,
   gatherPlaces,
@@ -29,10 +20,11 @@ import {
   readColumns,
   removeLeft,
 } from './days.ts'
-import { type ParquetEngine, withEngine } from './engine.ts'
+import { withEngine } from './engine.ts'
 import {
   type ArchivedFile,
   archiveVersion,
+  type DayPart,
   type FiledPlace,
   filePath,
   hashFile,
@@ -48,13 +40,11 @@ import {
 import { ArchiveFolder } from './folder.ts'
 import type { Spool } from './scratch.ts'
 
-/** Folder, files and connection of an archive command. */
 interface ArchiveTools extends FiledPlace {
-  readonly client: Archivist
+  readonly client: PoolClient
   readonly installation: string
 }
 
-/** Tools for archiving a day. */
 interface Passage extends ArchiveTools {
   /** Called after each step. Tests use this function to interrupt the archiving. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
@@ -73,7 +63,6 @@ export const archiveSteps = [
 ] as const
 export type ArchiveStep = (typeof archiveSteps)[number]
 
-/** Result of archiving a day. */
 export interface Archived {
   readonly run_date: string
   readonly part: number
@@ -125,14 +114,14 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
     ...of,
     answers: leaving.answers,
     tables,
-    left_out: [...leftOut],
+    left_out: leftOut,
   }
   const text = `${JSON.stringify(manifest, null, 2)}\n`
   await folder.write(manifestPath(of), text)
   await folder.publish()
   await step?.('promised')
   const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
-  const left = { day, part: of.part, folder: folder.path, bytes, manifestSha256: sha256Of(text) }
+  const left = { ...of, folder: folder.path, bytes, manifest_sha256: sha256Of(text) }
   const rows = await removeLeft(client, left, tables)
   await step?.('removed')
   return { ...of, answers: leaving.answers, rows, bytes }
@@ -141,7 +130,7 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
 async function writeTable(
   passage: Passage,
   table: ArchivedTable,
-  of: Part,
+  of: DayPart,
 ): Promise<ManifestTable> {
   const { client, engine } = passage
   const columns = await readColumns(client, table)
@@ -167,15 +156,9 @@ async function writeTable(
   } finally {
     spool?.close()
   }
-  return {
-    table: table.name,
-    kind: table.kind,
-    rows: files.reduce((total, { rows }) => total + rows, 0),
-    sum: sum.digest('hex'),
-    key: [...table.key],
-    columns: filed,
-    files,
-  }
+  const { name, kind, key } = table
+  const rows = files.reduce((total, file) => total + file.rows, 0)
+  return { table: name, kind, rows, sum: sum.digest('hex'), key, columns: filed, files }
 }
 
 /**
@@ -214,15 +197,13 @@ async function writeFile(
   }
 }
 
-type Part = { readonly run_date: string; readonly part: number }
-
 /**
  * Deletes the files that an interrupted archive command left for a day that the database does not list as archived. If
  * the files contain answers that are missing from the database, the database is an older copy, and the files are kept.
  */
 async function clearWay(
   passage: Passage,
-  of: Part,
+  of: DayPart,
   tables: readonly ManifestTable[],
 ): Promise<void> {
   const { folder, installation } = passage
@@ -232,22 +213,14 @@ async function clearWay(
     await holdKnown(passage, parseManifest(text, path, installation), path)
     await folder.remove([manifestPath(of)])
   }
-  const ours = new Set(
-    tables.flatMap(({ files }) => files.map((file) => folder.draftName(file.path))),
-  )
+  const ours = tables.flatMap(({ files }) => files.map((file) => folder.draftName(file.path)))
   for (const { table } of tables) {
     const lies = dirname(filePath(table, of, 1))
-    const found = await folder.list(lies)
-    const old = found
-      .filter((name) => name.startsWith(`${of.part}-`))
-      .map((name) => `${lies}/${name}`)
-    await folder.remove(old.filter((name) => !ours.has(name)))
+    const old = await folder.list(lies, `${of.part}-`)
+    await folder.remove(old.filter((name) => !ours.includes(name)))
   }
-  const manifest = basename(manifestPath(of))
-  const drafts = (await folder.list('days')).filter(
-    (name) => name.startsWith(manifest) && name !== manifest,
-  )
-  await folder.remove(drafts.map((name) => `days/${name}`))
+  // The manifest itself is gone, so only its drafts are left.
+  await folder.remove(await folder.list('days', basename(manifestPath(of))))
 }
 
 async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
@@ -256,7 +229,12 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
   if (table === undefined) return
   try {
     await stageRows(client, table, readFiled(passage, table))
-    if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
+    const { rows: strange } = await client.query(
+      `select from pg_temp.staged_searches
+      where id not in (select search_id from pg_temp.leaving)
+      limit 1`,
+    )
+    if (strange.length > 0) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
     throw new Misuse(
       `expected ${path} to be left behind by an interrupted archive, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
@@ -266,21 +244,14 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
 }
 
 /** Restores a day atomically; returns the number of restored rows, and the files that are no longer needed. */
-export async function bringBack(
-  tools: ArchiveTools,
-  day: ArchivedDay,
-): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
+export async function bringBack(tools: ArchiveTools, day: ArchivedDay) {
   const manifest = await readManifest(day, tools)
   const rows = await inArchiving(tools.client, () => enterDay(tools, manifest, day))
   const files = manifest.tables.flatMap((table) => table.files.map(({ path }) => path))
   return { rows, files: [manifestPath(day), ...files] }
 }
 
-async function enterDay(
-  tools: ArchiveTools,
-  manifest: Manifest,
-  day: ArchivedDay,
-): Promise<number> {
+async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDay) {
   const { client } = tools
   for (const name of dictionaryTables) {
     const table = tableOf(manifest, name)
@@ -296,13 +267,32 @@ async function enterDay(
   }
   const searches = tableOf(manifest, 'searches')
   await stageRows(client, searches, readFiled(tools, searches))
-  const back = await unmarkAnswers(client)
+  const { rowCount: back } = await client.query(
+    `update public.searches set archived = false
+    where archived and id in (select id from pg_temp.staged_searches)`,
+  )
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(
       `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: ${npmRun('verify')} says more`,
     )
   }
-  if (!(await crossOut(client, day))) {
+  // Sums that were computed without the day are deleted, to be computed again.
+  const { rowCount: crossedOut } = await client.query(
+    `with back as (
+      delete from public.archived_days
+      where run_date = $1::date and part = $2
+      returning run_date, archived_at
+    ),
+    stale as (
+      delete from public.finished_days
+      using back
+      where finished_days.run_date >= back.run_date
+        and finished_days.begun_at > back.archived_at
+    )
+    select from back`,
+    [day.run_date, day.part],
+  )
+  if (crossedOut !== 1) {
     throw new WrongDatabase(
       `expected ${day.run_date} to be in the archive, got no record of it; nothing was changed`,
     )
@@ -314,7 +304,7 @@ async function enterDay(
  * Checks that the definition of a table has not changed since the day was archived. Returns the columns of the table
  * that are not generated.
  */
-async function heldColumns(client: Archivist, { table, columns }: ManifestTable) {
+async function heldColumns(client: PoolClient, { table, columns }: ManifestTable) {
   const there = await readColumns(client, { name: table })
   return columns.filter(({ name, type }) => {
     const now = there.find((column) => column.name === name)
@@ -331,7 +321,7 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
   const table = manifest.tables.find((each) => each.table === name)
   if (table === undefined) {
     throw new Misuse(
-      `expected ${name} in ${join('days', `${manifest.run_date}.${manifest.part}.json`)}, got a manifest without it; put back the file as it was written`,
+      `expected ${name} in ${manifestPath(manifest)}, got a manifest without it; put back the file as it was written`,
     )
   }
   return table
@@ -345,31 +335,28 @@ interface CheckOptions {
 }
 
 /** Reads every manifest and file of the archive, and compares both with the recorded values. Changes nothing. */
-export function checkArchive(days: readonly ArchivedDay[], options: CheckOptions) {
-  return withEngine((engine) => checkDays(engine, days, options))
-}
-
-async function checkDays(
-  engine: ParquetEngine,
+export function checkArchive(
   days: readonly ArchivedDay[],
   { folder: moved, installation, report }: CheckOptions,
 ) {
-  const problems: string[] = []
-  let files = 0
-  let rows = 0
-  for (const day of days) {
-    const folder = new ArchiveFolder(moved ?? day.folder)
-    try {
-      const { tables } = await readManifest(day, { folder, installation })
-      for (const table of tables) await holdFiled({ engine, folder }, table)
-      files += tables.flatMap((table) => table.files).length
-      rows += tables.reduce((sum, table) => sum + table.rows, 0)
-    } catch (error) {
-      if (!(error instanceof MillError)) throw error
-      const problem = `${day.run_date}: ${error.message}`
-      problems.push(problem)
-      report(problem)
+  return withEngine(async (engine) => {
+    const problems: string[] = []
+    let files = 0
+    let rows = 0
+    for (const day of days) {
+      const folder = new ArchiveFolder(moved ?? day.folder)
+      try {
+        const { tables } = await readManifest(day, { folder, installation })
+        for (const table of tables) await holdFiled({ engine, folder }, table)
+        files += tables.flatMap((table) => table.files).length
+        rows += tables.reduce((sum, table) => sum + table.rows, 0)
+      } catch (error) {
+        if (!(error instanceof MillError)) throw error
+        const problem = `${day.run_date}: ${error.message}`
+        problems.push(problem)
+        report(problem)
+      }
     }
-  }
-  return { days: days.length, files, rows, problems }
+    return { days: days.length, files, rows, problems }
+  })
 }

@@ -9,11 +9,8 @@ import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
 
-/** A connection that holds the archive lock exclusively. */
-export type Archivist = PoolClient
-
-/** Locks the archive for one command. Closing the connection releases the lock. */
-export async function holdArchive(pool: Pool): Promise<Archivist> {
+/** Locks the archive for one command. Closing the returned connection releases the lock. */
+export async function holdArchive(pool: Pool): Promise<PoolClient> {
   const client = await pool.connect()
   try {
     await takeArchive(client, 'alone')
@@ -118,8 +115,7 @@ export interface ArchivedTable {
    */
   readonly kind: 'moved' | 'copied'
   /** Columns that the rows are sorted by, so that the same rows give the same file. */
-  readonly key: readonly string[]
-  /** Columns that are not written. */
+  readonly key: string[]
   readonly without?: readonly string[]
   /** SQL condition that selects the rows of the table, whose alias is `t`. */
   readonly where: string
@@ -130,15 +126,12 @@ const ofAnswers = `
   t.search_id in (select search_id from pg_temp.leaving)
   and t.search_id >= (select min(search_id) from pg_temp.leaving)
   and t.search_id <= (select max(search_id) from pg_temp.leaving)`
-const facts = (name: string): ArchivedTable => {
-  return { name, kind: 'moved', key: ['search_id', 'ordinal'], where: ofAnswers }
-}
 const copied = (
   name: string,
   by: string,
-  { column = 'id', without = [] }: { column?: string; without?: readonly string[] } = {},
+  { column = 'id', ...more }: { column?: string; without?: readonly string[] } = {},
 ): ArchivedTable => {
-  return { name, kind: 'copied', key: ['id'], without, where: `t.${column} in (${by})` }
+  return { name, kind: 'copied', key: ['id'], where: `t.${column} in (${by})`, ...more }
 }
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
@@ -151,7 +144,9 @@ export const archivedTables: readonly ArchivedTable[] = [
     key: ['call_id'],
     where: 't.call_id in (select call_id from pg_temp.leaving_calls)',
   },
-  ...factTables.map(facts),
+  ...factTables.map((name): ArchivedTable => {
+    return { name, kind: 'moved', key: ['search_id', 'ordinal'], where: ofAnswers }
+  }),
   // The archive does not need the column that marks archived rows.
   copied('searches', 'select search_id from pg_temp.leaving', { without: ['archived'] }),
   copied('tasks', 'select id from pg_temp.leaving_runs', { column: 'run_id' }),
@@ -173,16 +168,10 @@ export const archivedTables: readonly ArchivedTable[] = [
   copied('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
 
-/**
- * SQL that selects the pages and domains that the answers refer to. They are collected once, because most rows refer to
- * a page or a domain.
- */
-const leavingPlaces = `
-  ${idsOf('page_id, t.domain_id', 'organic_results')} union
-  ${idsOf('page_id, t.domain_id', 'search_features')}`
+export const movedTables = archivedTables.filter(({ kind }) => kind === 'moved')
 
 /** Descriptions of the data that is never archived. Each manifest lists them. */
-export const leftOut: readonly string[] = [
+export const leftOut = [
   'calls, accounts, stops and every other table of the ledger: they stay',
   'lists and their settings for queries: they stay',
   'sums of finished days: they stay',
@@ -190,17 +179,14 @@ export const leftOut: readonly string[] = [
   `bodies whose rows the tables rejected: ${npmRun('reparse')} needs them`,
 ]
 
-/** A column of a table. */
 interface ArchivedColumn {
   readonly name: string
   readonly typeName: string
-  /** True for a generated column. */
   readonly generated: boolean
   /** True for a column that does not allow null. */
   readonly required: boolean
 }
 
-/** Reads the current columns of a table. */
 export async function readColumns(
   client: PoolClient,
   { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
@@ -221,11 +207,6 @@ export async function readColumns(
   return rows.filter((column) => !without.includes(column.name))
 }
 
-/** Settings that fix the output formats, whatever the settings of the server or user are. */
-const plainly = `
-  set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
-  set local extra_float_digits = 1; set local querymill.archiving = 'on'`
-
 /**
  * Runs the given work in a repeatable-read transaction. The transaction fails if another transaction changed the same
  * rows.
@@ -233,7 +214,10 @@ const plainly = `
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
-    await client.query(plainly)
+    // The output formats do not depend on the settings of the server or user.
+    await client.query(`
+      set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
+      set local extra_float_digits = 1; set local querymill.archiving = 'on'`)
     const done = await work()
     await client.query('commit')
     return done
@@ -261,19 +245,15 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
       and tasks.search_id is not null
       and runs.run_date <> all ($1::date[])
       and runs.run_date not in (select run_date from public.archived_days)`,
-    [[...days]],
+    [days],
   )
   await client.query('analyze pg_temp.still_used')
 }
 
 /** Collects the rows to archive for a day in temporary tables of the transaction; returns the size of the day. */
 export async function gatherLeaving(client: PoolClient, day: string) {
-  await client.query('create temporary table leaving_runs (id bigint) on commit drop')
-  await client.query(
-    'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1',
-    [day],
-  )
-  await client.query('analyze pg_temp.leaving_runs')
+  const quoted = pg.escapeLiteral(day)
+  await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${quoted}`)
   await gather(
     client,
     'leaving',
@@ -307,9 +287,15 @@ export async function gatherLeaving(client: PoolClient, day: string) {
   return only(rows)
 }
 
-/** Collects the pages and domains to copy, in a temporary table of the transaction. */
+/**
+ * Collects the pages and domains to copy, in a temporary table of the transaction. They are collected once, because
+ * most rows refer to a page or a domain.
+ */
 export function gatherPlaces(client: PoolClient): Promise<void> {
-  return gather(client, 'leaving_places', leavingPlaces)
+  const [results, features] = ['organic_results', 'search_features'].map((table) =>
+    idsOf('page_id, t.domain_id', table),
+  )
+  return gather(client, 'leaving_places', `${results} union ${features}`)
 }
 
 async function gather(client: PoolClient, table: string, rows: string): Promise<void> {
@@ -329,21 +315,12 @@ export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
 ): string {
-  const selected = columns.map((column) => copiedColumn(column))
-  const order = key.map((column) => `t.${column}`)
+  const selected = columns.map(copiedColumn).join(', ')
+  const order = key.map((column) => `t.${column}`).join(', ')
   return `
     copy (
-      select ${selected.join(', ')} from public.${name} t where ${where} order by ${order.join(', ')}
+      select ${selected} from public.${name} t where ${where} order by ${order}
     ) to stdout (format csv, force_quote *)`
-}
-
-/** Row of `archived_days`. */
-interface LeftDay {
-  readonly day: string
-  readonly part: number
-  readonly folder: string
-  readonly manifestSha256: string
-  readonly bytes: number
 }
 
 /**
@@ -352,17 +329,16 @@ interface LeftDay {
  */
 export async function removeLeft(
   client: PoolClient,
-  { day, part, folder, manifestSha256, bytes }: LeftDay,
+  left: Omit<ArchivedDay, 'answers' | 'moved_rows'>,
   written: readonly { readonly table: string; readonly rows: number }[],
 ): Promise<number> {
   let sum = 0
-  for (const { name, kind, where } of archivedTables) {
-    if (kind === 'copied') continue
+  for (const { name, where } of movedTables) {
     const { rowCount } = await client.query(`delete from public.${name} t where ${where}`)
     const expected = written.find(({ table }) => table === name)?.rows ?? 0
     if (rowCount !== expected) {
       throw new Misuse(
-        `expected ${expected} rows of ${name} to be deleted with ${day}, got ${rowCount}; nothing was removed: run the same command again`,
+        `expected ${expected} rows of ${name} to be deleted with ${left.run_date}, got ${rowCount}; nothing was removed: run the same command again`,
       )
     }
     sum += expected
@@ -374,19 +350,17 @@ export async function removeLeft(
     `insert into public.archived_days (run_date, part, folder, manifest_sha256, answers, moved_rows, bytes)
     select $1::date, $2, $3, $4, count(*), $5, $6
     from pg_temp.leaving`,
-    [day, part, folder, manifestSha256, sum, bytes],
+    [left.run_date, left.part, left.folder, left.manifest_sha256, sum, left.bytes],
   )
   return sum
 }
 
-/** Counts the rows to archive for a day; writes nothing. */
 export async function countLeaving(client: PoolClient, day: string) {
   await client.query('begin isolation level repeatable read read write')
   try {
     const { part, answers } = await gatherLeaving(client, day)
     let rows = 0
-    for (const { name, kind, where } of archivedTables) {
-      if (kind === 'copied') continue
+    for (const { name, where } of movedTables) {
       const counted = await askOnce(client, `select count(*) from public.${name} t where ${where}`)
       rows += Number(only(counted.rows)[0])
     }

@@ -42,9 +42,9 @@ export class ParquetEngine {
   }
 
   static async open(): Promise<ParquetEngine> {
-    const { DuckDBInstance: Instance } = await loadDuck()
+    const duckdb = await loadDuck()
     await clearScratch()
-    const instance = await Instance.create(':memory:', settings)
+    const instance = await duckdb.DuckDBInstance.create(':memory:', settings)
     const duck = await instance.connect()
     await duck.run("set TimeZone = 'UTC'")
     return new ParquetEngine(instance, duck, await makeScratch())
@@ -66,8 +66,13 @@ export class ParquetEngine {
 
   /** Writes a complete text as a Parquet file; overwrites an existing file. */
   async write(spool: Spool, columns: readonly FiledColumn[], path: string): Promise<void> {
-    const shapes = columns.map((column, at) => `${literal(`c${at}`)}: ${literal(readAs(column))}`)
-    const cells = columns.map((column, at) => `${filedCell(column, `c${at}`)} as ${quoted(column)}`)
+    const shapes: string[] = []
+    const cells: string[] = []
+    for (const [at, column] of columns.entries()) {
+      const { type, read = type, file } = filingOf(column)
+      shapes.push(`'c${at}': '${read}'`)
+      cells.push(`${file?.(`c${at}`) ?? `c${at}`} as ${quoted(column)}`)
+    }
     const perGroup = Math.floor((spool.rows * groupBytes) / spool.bytes)
     const group = Math.min(mostGroup, Math.max(leastGroup, perGroup))
     // The buffer must hold the longest row. A larger buffer would waste memory.
@@ -87,28 +92,21 @@ export class ParquetEngine {
   }
 
   /**
-   * Reads the rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. Only one file can be read
-   * at a time.
+   * Reads the rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. The plain format has no
+   * quotes, which would be a third of the text, and can only be copied into a table. Only one file can be read at a
+   * time.
    */
-  rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
-    return this.#text(path, columns, 'force_quote *')
-  }
-
-  /**
-   * Reads the rows of a file without quotes, which would be a third of the text. This format can only be copied into a
-   * table.
-   */
-  plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
-    return this.#text(path, columns, "quote '\"'")
-  }
-
-  async *#text(
+  async *rows(
     path: string,
     columns: readonly FiledColumn[],
-    format: string,
+    quotes: 'quoted' | 'plain',
   ): AsyncGenerator<Buffer> {
     const text = join(this.#folder, 'read.csv')
-    const cells = columns.map((column) => copiedCell(column, quoted(column)))
+    const cells = columns.map((column) => {
+      const cell = quoted(column)
+      return filingOf(column).copy?.(cell) ?? cell
+    })
+    const format = quotes === 'quoted' ? 'force_quote *' : "quote '\"'"
     try {
       await this.#duck.run(`
         copy (select ${cells.join(', ')} from read_parquet(${place(path)}, hive_partitioning = false))
@@ -120,7 +118,6 @@ export class ParquetEngine {
   }
 }
 
-/** Opens the engine, runs the work, and closes it. */
 export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>): Promise<T> {
   const engine = await ParquetEngine.open()
   try {
@@ -130,7 +127,7 @@ export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>)
   }
 }
 
-async function loadDuck(): Promise<{ readonly DuckDBInstance: typeof DuckDBInstance }> {
+async function loadDuck() {
   try {
     return await import('@duckdb/node-api')
   } catch (cause) {
@@ -199,32 +196,16 @@ const filings: Readonly<Record<string, Filing>> = {
 }
 
 /**
- * Representation of types without a Parquet equivalent. They are stored as the server's text, so that no digit is lost.
+ * Types without a Parquet equivalent are stored as the server's text, so that no digit is lost.
  */
-const textFiling: Filing = { type: 'VARCHAR' }
-
-/** SQL type for parsing a cell of copied text. */
-function readAs({ type }: FiledColumn): string {
-  const filing = filings[type] ?? textFiling
-  return filing.read ?? filing.type
+function filingOf({ type }: FiledColumn): Filing {
+  return filings[type] ?? { type: 'VARCHAR' }
 }
 
-/** Converts a parsed value to the stored value. */
-function filedCell({ type }: FiledColumn, cell: string): string {
-  return filings[type]?.file?.(cell) ?? cell
-}
-
-/** Converts a stored value to the server's COPY text. */
-function copiedCell({ type }: FiledColumn, cell: string): string {
-  return filings[type]?.copy?.(cell) ?? cell
-}
-
-/** Quotes a column name for DuckDB. */
 function quoted({ name }: FiledColumn): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Quotes a string for DuckDB. */
 function literal(value: string): string {
   return `'${value.replaceAll("'", "''")}'`
 }

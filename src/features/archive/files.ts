@@ -9,26 +9,27 @@ import type { ParquetEngine } from './engine.ts'
 import type { ArchiveFolder } from './folder.ts'
 import { chunksOf } from './scratch.ts'
 
-/** Folder and engine for reading files. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
   readonly folder: ArchiveFolder
 }
 
 /**
- * Reads the rows of a table, file by file, in the format in which the server copied them out. Checks the hash of each
- * file before returning its rows, and the sum over all rows at the end.
+ * Reads some or all columns of a table, file by file, in the format in which the server copied them out. Checks the
+ * hash of each file before returning its rows, and at the end the sum over all rows if all columns were read.
  */
 export async function* readFiled(
   { engine, folder }: FiledPlace,
   table: ManifestTable,
+  columns: readonly FiledColumn[] = table.columns,
 ): AsyncGenerator<Buffer> {
+  const whole = columns.length === table.columns.length
   const sum = createHash('sha256')
   for (const file of table.files) {
     const path = heldFile(folder, file)
     try {
-      for await (const bytes of engine.rows(path, table.columns)) {
-        sum.update(bytes)
+      for await (const bytes of engine.rows(path, columns, whole ? 'quoted' : 'plain')) {
+        if (whole) sum.update(bytes)
         yield bytes
       }
     } catch (cause) {
@@ -37,16 +38,8 @@ export async function* readFiled(
     }
   }
   const found = sum.digest('hex')
-  if (found !== table.sum) throw altered(folder.where(table.table), `sum ${table.sum}`, found)
-}
-
-/** Reads some columns of a table, and checks the hash of each file. */
-export async function* readFiledColumns(
-  { engine, folder }: FiledPlace,
-  table: ManifestTable,
-  columns: readonly FiledColumn[],
-): AsyncGenerator<Buffer> {
-  for (const file of table.files) yield* engine.plainRows(heldFile(folder, file), columns)
+  if (whole && found !== table.sum)
+    throw altered(folder.where(table.table), `sum ${table.sum}`, found)
 }
 
 /** Checks that a file has not changed since it was written; returns its path. */
@@ -62,7 +55,6 @@ export async function holdFiled(place: FiledPlace, table: ManifestTable): Promis
   for await (const _ of readFiled(place, table));
 }
 
-/** SHA-256 of a file on disk, in hex. */
 export function hashFile(path: string): string {
   const hash = createHash('sha256')
   try {
@@ -122,15 +114,14 @@ export type ArchivedFile = z.infer<typeof fileShape>
 export type ManifestTable = z.infer<typeof tableShape>
 export type Manifest = z.infer<typeof manifestShape>
 
-type Part = Pick<ArchivedDay, 'run_date' | 'part'>
+export type DayPart = Pick<ArchivedDay, 'run_date' | 'part'>
 
-/** Path of a day's manifest. */
-export function manifestPath({ run_date: day, part }: Part): string {
+export function manifestPath({ run_date: day, part }: DayPart): string {
   return `days/${day}.${part}.json`
 }
 
 /** Path of a file of a table. Files are partitioned by day in Hive style. */
-export function filePath(table: string, { run_date: day, part }: Part, number: number): string {
+export function filePath(table: string, { run_date: day, part }: DayPart, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }
 
@@ -140,13 +131,13 @@ export function sha256Of(bytes: string | Buffer): string {
 
 /** Parses a manifest. Rejects a manifest of a different installation or layout. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
-  const read = manifestShape.safeParse(parsed(text))
+  const manifest = parsed(text)
+  const read = manifestShape.safeParse(manifest)
   if (!read.success) {
-    const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && version.data.version !== archiveVersion
+    const { data } = z.object({ version: z.number() }).safeParse(manifest)
     throw new Misuse(
-      other
-        ? `expected ${path} to be of layout ${archiveVersion}, got ${version.data.version}; use the release of this program that wrote it`
+      data !== undefined && data.version !== archiveVersion
+        ? `expected ${path} to be of layout ${archiveVersion}, got ${data.version}; use the release of this program that wrote it`
         : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
     )
   }

@@ -25,7 +25,6 @@ export class ArchiveFolder {
     this.path = path
   }
 
-  /** Path of a file. */
   where(name: string): string {
     return join(this.path, name)
   }
@@ -44,10 +43,11 @@ export class ArchiveFolder {
     }
   }
 
-  /** Lists the names in a subfolder. */
-  async list(folder: string): Promise<readonly string[]> {
+  /** Lists the files of a subfolder whose names begin with a prefix. */
+  async list(folder: string, prefix: string): Promise<readonly string[]> {
     try {
-      return await readdir(this.where(folder))
+      const names = await readdir(this.where(folder))
+      return names.filter((name) => name.startsWith(prefix)).map((name) => `${folder}/${name}`)
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return []
       throw cause
@@ -79,12 +79,10 @@ export class ArchiveFolder {
     })
   }
 
-  /** Relative path of a draft. */
   draftName(name: string): string {
     return `${name}.${this.#mark}.part`
   }
 
-  /** Writes a small file as a draft. */
   async write(name: string, text: string): Promise<void> {
     const handle = await this.draft(name)
     try {
@@ -109,13 +107,11 @@ export class ArchiveFolder {
     for (const folder of folders) await changing(folder, () => syncFolder(folder))
   }
 
-  /** Discards unpublished drafts. */
   async abandon(): Promise<void> {
     for (const draft of this.#drafted.values()) await rm(draft, { force: true })
     this.#drafted.clear()
   }
 
-  /** Deletes files in the given order. */
   async remove(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await changing(this.where(name), () => rm(this.where(name), { force: true }))

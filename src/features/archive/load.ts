@@ -13,21 +13,15 @@ import { isDay } from '../../base/time/zone.ts'
 import type { Mill } from '../../core/mill.ts'
 import { enterRows } from './copy.ts'
 import {
-  type ArchivedDay,
   archivedTables,
   lockNotAvailable,
+  movedTables,
   readArchivedDays,
   readColumns,
   takeArchive,
 } from './days.ts'
-import { type ParquetEngine, withEngine } from './engine.ts'
-import {
-  type FiledPlace,
-  type ManifestTable,
-  readFiled,
-  readFiledColumns,
-  readManifest,
-} from './files.ts'
+import { withEngine } from './engine.ts'
+import { readFiled, readManifest } from './files.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
 /** Part of the archive to include in a query, and the location of the archive. */
@@ -43,18 +37,17 @@ interface ArchiveReading {
   readonly report: (line: string) => void
 }
 
-/** Key columns of each table, for the indexes. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(archivedTables.map(({ name, key }) => [name, key])),
   loaded_answers: ['search_id'],
   loaded_days: ['run_date'],
 }
-const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ name }) => name)
+const movable = movedTables.map(({ name }) => name)
 
 /**
  * Loads archived rows into temporary tables of this connection. The views then read the database and the archived rows.
  */
-export async function loadArchive(client: ArchiveReader, reading: ArchiveReading): Promise<void> {
+export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
   // The archive is locked, because a day that is archived or restored at the same time would be missed or read twice.
   await takeArchive(client, 'shared')
@@ -72,12 +65,19 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   await client.query("set local timezone = 'UTC'")
   // A table that is truncated counts as new in this transaction, so the server skips visibility checks for its rows.
   await client.query(`truncate ${filled.map((name) => loadedTable(name)).join(', ')}`)
-  const rows = await withEngine(async (engine) => {
-    let sum = 0
+  let rows = 0
+  await withEngine(async (engine) => {
     for (const day of all.filter(({ run_date: date }) => read.has(date))) {
-      sum += await loadDay(client, { engine, day, columns, reading })
+      const folder = new ArchiveFolder(reading.folder ?? day.folder)
+      const manifest = await readManifest(day, { folder, installation: reading.installation })
+      for (const table of manifest.tables) {
+        const names = columns.get(table.table)
+        if (names === undefined) continue
+        const loaded = table.columns.filter(({ name }) => names === null || names.has(name))
+        const entry = { table: loadedTable(table.table), columns: loaded, fresh: true } as const
+        rows += await enterRows(client, entry, readFiled({ engine, folder }, table, loaded))
+      }
     }
-    return sum
   })
   await enterLoaded(client, [...days], [...read])
   await client.query('commit')
@@ -90,58 +90,31 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
 }
 
 /** Columns of each table that a query may read; null means all columns. */
-type ColumnsRead = ReadonlyMap<string, ReadonlySet<string> | null>
-
 async function readColumnsRead(
-  client: ArchiveReader,
+  client: PoolClient,
   text: string,
   tables: readonly string[],
-): Promise<ColumnsRead> {
+): Promise<ReadonlyMap<string, ReadonlySet<string> | null>> {
   const planned = await planQuestion(client, text)
+  const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
-    const told = planned === null ? null : columnsRead(planned, table)
+    // The words in the plan include all columns that are read, and words that are not columns.
+    const words = planned?.words.get(`archived_${table}`)
+    // The plan shows the columns that a function reads only if the server inlined the function.
+    const hidden = planned?.functions.some(
+      (name) => !ours.has(name) || wordsBehind(name, ours).has(table),
+    )
+    // A reference to a whole row reads all columns.
+    if (hidden !== false || words?.has('.*') === true) {
+      read.set(table, null)
+      continue
+    }
     const columns = await readColumns(client, { name: table })
     const always = columns.flatMap(({ name, required }) => (required ? [name] : []))
-    read.set(table, told === null ? null : new Set([...told, ...always, ...(keys[table] ?? [])]))
+    read.set(table, new Set([...(words ?? []), ...always, ...(keys[table] ?? [])]))
   }
   return read
-}
-
-async function loadDay(
-  client: ArchiveReader,
-  {
-    engine,
-    day,
-    columns,
-    reading,
-  }: {
-    readonly engine: ParquetEngine
-    readonly day: ArchivedDay
-    readonly columns: ColumnsRead
-    readonly reading: ArchiveReading
-  },
-): Promise<number> {
-  const folder = new ArchiveFolder(reading.folder ?? day.folder)
-  const manifest = await readManifest(day, { folder, installation: reading.installation })
-  let rows = 0
-  for (const table of manifest.tables) {
-    const names = columns.get(table.table)
-    if (names !== undefined) rows += await loadTable(client, { engine, folder }, { table, names })
-  }
-  return rows
-}
-
-/** Loads the needed columns of a table. If all columns are needed, also checks the sum over all rows. */
-async function loadTable(
-  client: ArchiveReader,
-  filed: FiledPlace,
-  { table, names }: { readonly table: ManifestTable; readonly names: ReadonlySet<string> | null },
-): Promise<number> {
-  const columns = table.columns.filter(({ name }) => names === null || names.has(name))
-  const whole = columns.length === table.columns.length
-  const rows = whole ? readFiled(filed, table) : readFiledColumns(filed, table, columns)
-  return enterRows(client, { table: loadedTable(table.table), columns, fresh: true }, rows)
 }
 
 /**
@@ -150,8 +123,10 @@ async function loadTable(
  * result. Therefore, every word counts, even words in comments.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
-  const texts = new Map(readViews().files.map(({ name, text }) => [name, text]))
-  const seen = wordsBehind(question, texts)
+  const seen = wordsBehind(
+    question,
+    new Map(readViews().files.map((file) => [file.name, file.text])),
+  )
   return tables.filter((name) => seen.has(name))
 }
 
@@ -171,22 +146,6 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
 }
 
 /**
- * Columns of a table that a planned query may read; null means all columns. The set also contains words that are not
- * columns.
- */
-function columnsRead(
-  { words, functions }: PlannedReading,
-  table: string,
-): ReadonlySet<string> | null {
-  const read = words.get(`archived_${table}`) ?? new Set()
-  const ours = new Map(readViews().files.map(({ name, text }) => [name, withoutWords(text)]))
-  // The plan shows the columns that a function reads only if the server inlined the function.
-  const hidden = functions.some((name) => !ours.has(name) || wordsBehind(name, ours).has(table))
-  // A reference to a whole row reads all columns.
-  return hidden || read.has('.*') ? null : read
-}
-
-/**
  * Strips comments from a definition. Nearly all comments contain the word "results", which is also the name of a view.
  */
 function withoutWords(text: string): string {
@@ -196,12 +155,11 @@ function withoutWords(text: string): string {
 /** Part of the archive to read in addition to the database. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
-/** Returns a function that loads the archive into a query's connection. */
 export function readArchive(
   asked: AskedArchive,
   { db, installation }: Pick<Mill, 'db' | 'installation'>,
   text: string,
-): (client: ArchiveReader) => Promise<void> {
+): (client: PoolClient) => Promise<void> {
   return (client) => loadArchive(client, { ...asked, db, installation, text, report: say })
 }
 
@@ -225,22 +183,13 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
 }
 
 /** A day or a range of days, as given by a flag. */
-export function readDayRange(
-  flag: string,
-  typed: string,
-): { readonly since: string; readonly until: string } {
+export function readDayRange(flag: string, typed: string) {
   const [since = '', until = since, ...more] = typed.split('..')
   if (isDay(since) && isDay(until) && since <= until && more.length === 0) return { since, until }
   throw new Misuse(
     `expected --${flag} to name a day or two, as in 2026-01-01..2026-01-31, got ${JSON.stringify(typed)}`,
   )
 }
-
-/** Connection of a query that includes the archive. */
-type ArchiveReader = PoolClient
-
-const busy =
-  'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again'
 
 /** Name of the temporary table with the archived rows of a table. */
 function loadedTable(name: string): string {
@@ -251,7 +200,7 @@ function loadedTable(name: string): string {
  * Adds temporary tables that inherit from the tables of the database. On this connection only, every query of a table,
  * including the queries of the views, reads the archived rows as well.
  */
-async function addTables(client: ArchiveReader, tables: readonly string[]): Promise<void> {
+async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
   await client.query('begin read write')
@@ -265,16 +214,15 @@ async function addTables(client: ArchiveReader, tables: readonly string[]): Prom
     await client.query('commit')
   } catch (cause) {
     await client.query('rollback')
-    throw codeOf(cause) === lockNotAvailable ? new Misuse(busy, { cause }) : cause
+    if (codeOf(cause) !== lockNotAvailable) throw cause
+    throw new Misuse(
+      'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again',
+      { cause },
+    )
   }
 }
 
-/** Records which answers and days are loaded. */
-async function enterLoaded(
-  client: ArchiveReader,
-  days: readonly string[],
-  read: readonly string[],
-): Promise<void> {
+async function enterLoaded(client: PoolClient, days: readonly string[], read: readonly string[]) {
   await client.query(
     `insert into ${loadedTable('loaded_answers')} (search_id)
     select searches.id
@@ -291,7 +239,7 @@ async function enterLoaded(
 }
 
 /** Creates the indexes that the original tables have. */
-async function settleTables(client: ArchiveReader, tables: readonly string[]) {
+async function settleTables(client: PoolClient, tables: readonly string[]) {
   await client.query('begin read write')
   for (const name of tables) {
     await client.query(`create index on ${loadedTable(name)} (${keys[name]?.join(', ')})`)
@@ -301,10 +249,7 @@ async function settleTables(client: ArchiveReader, tables: readonly string[]) {
 }
 
 /** Finds the archived days with answers that other days reuse. */
-async function readLenders(
-  client: ArchiveReader,
-  days: readonly string[],
-): Promise<readonly string[]> {
+async function readLenders(client: PoolClient, days: readonly string[]) {
   const { rows } = await client.query<{ day: string }>(
     `select distinct lent.run_date as day
     from public.runs
@@ -314,7 +259,7 @@ async function readLenders(
     join public.runs as lent on lent.id = own.run_id
     where lent.run_date <> all ($1::date[])
       and (runs.run_date = any ($1::date[]) or runs.run_date not in (select run_date from public.archived_days))`,
-    [[...days]],
+    [days],
   )
   return rows.map(({ day }) => day)
 }
@@ -330,14 +275,9 @@ interface PlannedReading {
   readonly functions: readonly string[]
 }
 
-/** A plan node with its children. */
 interface Step {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Step[]
-}
-
-interface Planned {
-  readonly 'QUERY PLAN': readonly { readonly Plan: Step }[]
 }
 
 /**
@@ -345,7 +285,7 @@ interface Planned {
  * lists only the columns that the query needs. Because the tables have no indexes yet, the scan lists all of these
  * columns.
  */
-async function planQuestion(client: ArchiveReader, text: string): Promise<PlannedReading | null> {
+async function planQuestion(client: PoolClient, text: string): Promise<PlannedReading | null> {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
@@ -360,7 +300,8 @@ async function planQuestion(client: ArchiveReader, text: string): Promise<Planne
     // The extended protocol allows only a single statement. Otherwise, the server would execute anything after a
     // semicolon.
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
-    const plan: pg.QueryResult<Planned> = await client.query(explain)
+    const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
+      await client.query(explain)
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)

@@ -4,9 +4,9 @@ import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { statement } from '../../base/database/sql-file.ts'
 import { dayNumber } from '../../base/time/zone.ts'
-import type { Supplier } from '../../core/mill.ts'
+import type { Mill } from '../../core/mill.ts'
 import { findList } from '../../core/nights/nights.ts'
-import { storeFirstTens } from './first-tens.ts'
+import { readFirstTens } from './first-tens.ts'
 import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 
@@ -22,11 +22,8 @@ interface CadenceNight {
 
 /** Decides a night of a list that is given by name. Does nothing for a list that was never read. */
 export async function decideByName(
-  { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
-  {
-    listName,
-    ...night
-  }: Pick<CadenceNight, 'runDate' | 'longestDays'> & { readonly listName: string },
+  { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
+  { listName, ...night }: { listName: string; runDate: string; longestDays: number },
 ): Promise<void> {
   const list = await findList(db, listName)
   if (list !== null) await decideCadence(db, { list, ...night, origin, api })
@@ -40,8 +37,8 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const { list, runDate, longestDays, origin, api } = night
   const today = dayNumber(runDate)
   const since = dateOf(today - memoryOf(longestDays))
-  const order = { list, since, until: runDate, origin, api, own: false }
-  const queries = await storeFirstTens(db, order)
+  const order = { list, since, until: runDate, origin, api, own: false, store: true }
+  const queries = await readFirstTens(db, order)
   if (queries.length === 0) return
   const known = queries.map(({ id, first_tens: packed }) =>
     knownOf(String(list), id, unpackFirstTens(packed)),

@@ -8,17 +8,9 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
 import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
-import {
-  type Bounds,
-  movesSeen,
-  type QueryHistory,
-  replayNights,
-  sumUp,
-  unseenOf,
-} from './replay.ts'
+import { type Bounds, movesSeen, replayNights, sumUp, unseenOf } from './replay.ts'
 import { dateOf, unpackFirstTens } from './night.ts'
 
-/** Flags of `npm run cadence`. */
 interface CadenceOptions {
   readonly backtest?: true
   readonly list?: string
@@ -26,7 +18,6 @@ interface CadenceOptions {
   readonly share: string
 }
 
-/** Shows the adaptive lists, or estimates the savings that an adaptive cadence would have brought. Writes nothing. */
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
@@ -35,7 +26,12 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   const only = options.list ?? null
   const lists = await readHistoryLists(mill.db, mill.supplier)
   const wanted = lists.filter(({ name }) => only === null || name === only)
-  if (only !== null && wanted.length === 0) throw new Misuse(unknownList(only, lists))
+  if (only !== null && wanted.length === 0) {
+    const names = lists.map(({ name }) => name).join(', ') || 'none'
+    throw new Misuse(
+      `expected --list to name a list that was answered, got ${only}; there are: ${names}`,
+    )
+  }
   if (options.backtest !== true) {
     const receipts = (await readCadenceReceipts(mill.db)).filter(
       ({ list }) => only === null || list === only,
@@ -49,11 +45,6 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   if (options.json === true) printJson({ lists: tests.map(backtestJson) })
   else print(backtestLines(tests).join('\n'))
   return exits.done
-}
-
-function unknownList(only: string, lists: readonly { name: string }[]): string {
-  const names = lists.map(({ name }) => name).join(', ') || 'none'
-  return `expected --list to name a list that was answered, got ${only}; there are: ${names}`
 }
 
 function longestOf(text: string): number {
@@ -76,15 +67,14 @@ async function backtestList(
   list: HistoryList,
   { longest, share }: { readonly longest: number; readonly share: number },
 ) {
-  const all = { since: '0001-01-01', until: '9999-12-31', own: true }
+  const all = { since: '0001-01-01', until: '9999-12-31', own: true, store: false }
   const seen = await readFirstTens(db, { list: list.id, origin, api, ...all })
-  const histories = seen.map(({ id, first_tens: packed }): QueryHistory => ({
-    id,
-    firstTens: unpackFirstTens(packed),
-  }))
+  const histories = seen.map(({ first_tens: packed, ...query }) => {
+    return { ...query, firstTens: unpackFirstTens(packed) }
+  })
   const nights = replayNights(histories, { list: String(list.id), longest, share })
   const moves = movesSeen(histories, nights)
-  const tags = [...new Set(seen.flatMap((query) => query.tags))].toSorted()
+  const tags = [...new Set(histories.flatMap((query) => query.tags))].toSorted()
   return {
     list,
     longest,
@@ -92,7 +82,7 @@ async function backtestList(
     nights,
     whole: sumUp(histories, nights, moves),
     tags: tags.map((tag) => {
-      const tagged = histories.filter((_, index) => seen[index]?.tags.includes(tag))
+      const tagged = histories.filter((query) => query.tags.includes(tag))
       return { tag, receipt: sumUp(tagged, nights, moves) }
     }),
   }
@@ -142,11 +132,10 @@ export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[
 }
 
 function intervalWords(intervals: readonly number[]): string {
-  const parts = intervals.flatMap((queries, index) => {
-    if (queries === 0) return []
-    return [`${queries} every ${index === 0 ? 'day' : `${index + 1} days`}`]
-  })
-  return parts.join(', ')
+  return intervals
+    .map((queries, index) => `${queries} every ${index === 0 ? 'day' : `${index + 1} days`}`)
+    .filter((_, index) => intervals[index] !== 0)
+    .join(', ')
 }
 
 function backtestLines(tests: readonly Backtest[]): readonly string[] {
@@ -159,18 +148,12 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
   const last = nights.at(-1)
   if (first === undefined || last === undefined) return [`${list.name}: no readable answer`]
   const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of a daily cadence`
-  if (nights.length === 1) {
-    return [title, 'a history of one night shows no moves yet']
-  }
-  const price = list.price ?? 0
-  const credits = (calls: number) => Math.round(calls * price)
+  if (nights.length === 1) return [title, 'a history of one night shows no moves yet']
+  const credits = (calls: number) => Math.round(calls * (list.price ?? 0))
+  const adaptive = `  adaptive since ${list.rests_since}: queries skipped since then are not in these figures`
   return [
     title,
-    ...(list.rests_since === null
-      ? []
-      : [
-          `  adaptive since ${list.rests_since}: queries skipped since then are not in these figures`,
-        ]),
+    ...(list.rests_since === null ? [] : [adaptive]),
     `  credits      ${credits(whole.daily_calls)} with a daily cadence, ${credits(whole.calls)} with an adaptive one: ${range(whole.saved)} saved`,
     `  moves        ${whole.moves} into or out of the top 10, as a daily cadence sees them`,
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,

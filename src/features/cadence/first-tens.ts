@@ -13,6 +13,11 @@ interface FirstTenOrder {
   readonly api: string
   /** If true, only answers from runs of the list itself are used, as if there were no other lists. */
   readonly own: boolean
+  /**
+   * If true, the computed top tens are stored. Each night needs the answers of two months, and computing their top tens
+   * from the results again would take several times as long.
+   */
+  readonly store: boolean
 }
 
 /** A query of a list, with the top ten of its answer on each night. */
@@ -27,19 +32,7 @@ interface SeenQuery {
 }
 
 /** Reads, in one snapshot, the top tens of all answers to the queries that a list contained when it was last read. */
-export const readFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, false)
-
-/**
- * Like `readFirstTens`, but also stores the top tens that were computed. Each night needs the answers of two months,
- * and computing their top tens from the results again would take several times as long.
- */
-export const storeFirstTens = (db: Database, order: FirstTenOrder) => lookAt(db, order, true)
-
-async function lookAt(
-  db: Database,
-  order: FirstTenOrder,
-  keep: boolean,
-): Promise<readonly SeenQuery[]> {
+export function readFirstTens(db: Database, order: FirstTenOrder) {
   return db.transaction().execute(async (trx) => {
     // The answers of two months of a large list are sorted in memory rather than on disk.
     await trx
@@ -56,7 +49,7 @@ async function lookAt(
         cross join lateral (${shown}) as shown
         where not exists (select from first_tens where first_tens.search_id = answers.id)
       ),
-      kept as (${keptOf(keep)}),
+      kept as (${order.store ? storing : sql`select`}),
       seen as (
         select
           answers.query_id,
@@ -78,20 +71,13 @@ async function lookAt(
   })
 }
 
-/**
- * Builds the CTE that stores top tens. It is left out when nothing is to be stored, because a read-only connection
- * rejects a CTE that contains an INSERT.
- */
-function keptOf(keep: boolean) {
-  return keep
-    ? sql`
-        insert into first_tens (search_id, sight)
-        select search_id, sight
-        from looked
-        order by search_id
-        on conflict do nothing`
-    : sql`select`
-}
+/** CTE that stores top tens. A read-only connection rejects it, even if there is nothing to insert. */
+const storing = sql`
+  insert into first_tens (search_id, sight)
+  select search_id, sight
+  from looked
+  order by search_id
+  on conflict do nothing`
 
 /**
  * SQL that computes the top ten of an answer from the results: one number per page. A page has the same number on every

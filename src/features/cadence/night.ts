@@ -3,12 +3,14 @@
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
+import { groupBy } from '../../base/query.ts'
 import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
   /**
-   * Number from 0 to 1 that is constant for each query. Prevents similar queries from becoming due on the same night.
+   * Number from 0 to 1 that is constant for each query. It determines whether the interval is rounded up or down, so
+   * that similar queries do not become due on the same night.
    */
   readonly spread: number
   /** Comparisons of each answer of earlier nights with the previous answer, oldest first. */
@@ -59,15 +61,13 @@ export function decideNight(
     const isNew = query.last === null || watched < newNights
     return { query, isNew, rate: changeRate(query.steps, today), spread: query.spread }
   })
-  const limits = { longest, share, chance: chanceShare }
   const patience = patienceFor(
     paced.filter(({ isNew }) => !isNew),
-    limits,
+    { longest, share },
   )
-  const rested = paced.map((one) => {
-    const interval = one.isNew ? 1 : intervalFor(one, patience, longest)
-    return rest(one, interval, today)
-  })
+  const rested = paced.map((one) =>
+    rest(one, one.isNew ? 1 : intervalFor(one, patience, longest), today),
+  )
   const woken = wokenIn(queries, rested, today)
   return rested.map((decision): CadenceDecision => {
     const { id, due } = decision
@@ -86,14 +86,12 @@ function rest(
   interval: number,
   today: number,
 ): CadenceDecision {
-  const byChance = false
+  const decision = { id, interval, due: today, byChance: false }
   // An answer with a date in the future comes from a wrong clock, so the answer is not used for this night.
   if (last === null || last.day > today) {
-    const why = 'no earlier answer is known'
-    return { id, interval: 1, due: today, byChance, why }
+    return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }
-  const due = Math.max(last.day + interval, today)
-  return { id, interval, due, byChance, why: whyOf(steps, rate) }
+  return { ...decision, due: Math.max(last.day + interval, today), why: whyOf(steps, rate) }
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {
@@ -130,21 +128,8 @@ function wokenIn(
 }
 
 /** A query with its expected number of changes per night. */
-interface Paced {
+interface Paced extends Pick<KnownQuery, 'spread'> {
   readonly rate: number
-  /**
-   * Number from 0 to 1 that is constant for each query. It determines whether the interval of the query is rounded up
-   * or down.
-   */
-  readonly spread: number
-}
-
-/** Limits on the intervals, and on the cost as a share of the cost of daily buying. */
-interface PaceLimits {
-  readonly longest: number
-  readonly share: number
-  /** Share of skipped queries sampled each night. */
-  readonly chance: number
 }
 
 /**
@@ -164,12 +149,15 @@ function intervalFor({ rate, spread }: Paced, patience: number, longest: number)
 }
 
 /** Finds the smallest patience with which the purchases of a list stay within the allowed share of daily buying. */
-function patienceFor(queries: readonly Paced[], { longest, share, chance }: PaceLimits): number {
+function patienceFor(
+  queries: readonly Paced[],
+  { longest, share }: Pick<CadenceRules, 'longest' | 'share'>,
+): number {
   const allowed = share * queries.length
   const cost = (patience: number) =>
     queries.reduce((sum, query) => {
       const asked = 1 / intervalFor(query, patience, longest)
-      return sum + asked + chance * (1 - asked)
+      return sum + asked + chanceShare * (1 - asked)
     }, 0)
   if (cost(leastPatience) <= allowed) return leastPatience
   let below = leastPatience
@@ -232,7 +220,6 @@ const leastShared = 4
  */
 const mostAnswers = 50
 
-/** A query with the pages of its top ten. */
 interface Shelf {
   readonly id: string
   readonly pages: readonly number[]
@@ -240,20 +227,16 @@ interface Shelf {
 
 /** Returns a function that finds the queries that share at least four top-ten pages with a given query. */
 function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly string[] {
-  const holders = new Map<number, string[]>()
-  for (const { id, pages } of shelves) {
-    for (const page of new Set(pages)) {
-      const there = holders.get(page)
-      if (there === undefined) holders.set(page, [id])
-      else there.push(id)
-    }
-  }
+  const holders = groupBy(
+    shelves.flatMap(({ id, pages }) => [...new Set(pages)].map((page) => ({ id, page }))),
+    ({ page }) => page,
+  )
   return ({ id, pages }) => {
     const shared = new Map<string, number>()
     for (const page of new Set(pages)) {
       const there = holders.get(page) ?? []
       if (there.length > mostAnswers) continue
-      for (const other of there) shared.set(other, (shared.get(other) ?? 0) + 1)
+      for (const { id: other } of there) shared.set(other, (shared.get(other) ?? 0) + 1)
     }
     shared.delete(id)
     return [...shared].filter(([, inCommon]) => inCommon >= leastShared).map(([other]) => other)
@@ -269,10 +252,9 @@ export function drawnFrom(...words: readonly string[]): number {
   return bytes.readUInt32BE(0) / 2 ** 32
 }
 
-/**
- * Top ten of a query's answer on one night. A night is a calendar date, given as the number of days since 1970-01-01.
- */
+/** Top ten of a query's answer on one night. */
 export interface FirstTen {
+  /** Date of the night, in days since 1970-01-01. */
   readonly day: number
   /** Highest position in the answer. Nothing is known about pages below this position. */
   readonly depth: number
@@ -335,16 +317,13 @@ export function unpackFirstTens(packed: Buffer): readonly FirstTen[] {
     const from = at + 8
     const to = from + 4 * packed.readInt16BE(at + 6)
     if (packed.compare(packed, from, to, before.from, before.to) !== 0) {
-      before = { from, to, pages: unpackPages(packed, from, to) }
+      const pages = Array.from({ length: (to - from) / 4 }, (_, nth) =>
+        packed.readInt32BE(from + 4 * nth),
+      )
+      before = { from, to, pages }
     }
     firstTens.push({ day, depth, pages: before.pages })
     at = to
   }
   return firstTens
-}
-
-function unpackPages(packed: Buffer, from: number, to: number): readonly number[] {
-  const pages: number[] = []
-  for (let at = from; at < to; at += 4) pages.push(packed.readInt32BE(at))
-  return pages
 }

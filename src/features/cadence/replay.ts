@@ -1,6 +1,7 @@
 // Replays past nights of a list as if the list had been adaptive, and estimates the calls that skipping saves and the
 // moves that it misses.
 
+import { groupBy } from '../../base/query.ts'
 import {
   type CadenceRules,
   decideNight,
@@ -49,12 +50,12 @@ export function replayNights(
     const decisions = new Map(decideNight(known, day, rules).map((one) => [one.id, one]))
     const asked: string[] = []
     const byChance: string[] = []
-    for (const { history, firstTen } of held) {
-      const decision = decisions.get(history.id)
+    for (const { id, firstTen } of held) {
+      const decision = decisions.get(id)
       if (decision !== undefined && decision.due > day && !decision.byChance) continue
-      asked.push(history.id)
-      if (decision?.byChance === true) byChance.push(history.id)
-      bought.get(history.id)?.push(firstTen)
+      asked.push(id)
+      if (decision?.byChance === true) byChance.push(id)
+      bought.get(id)?.push(firstTen)
     }
     return { day, queries: held.length, asked, byChance }
   })
@@ -77,15 +78,10 @@ function membersAt(
 
 /** Returns the nights of all histories, each with the queries that were answered on that night. */
 function nightsOf(histories: readonly QueryHistory[]) {
-  const nights = new Map<number, { history: QueryHistory; firstTen: FirstTen }[]>()
-  for (const history of histories) {
-    for (const firstTen of history.firstTens) {
-      const night = nights.get(firstTen.day)
-      if (night === undefined) nights.set(firstTen.day, [{ history, firstTen }])
-      else night.push({ history, firstTen })
-    }
-  }
-  return [...nights]
+  const answers = histories.flatMap(({ id, firstTens }) =>
+    firstTens.map((firstTen) => ({ id, firstTen })),
+  )
+  return [...groupBy(answers, ({ firstTen }) => firstTen.day)]
     .map(([day, held]) => ({ day, held }))
     .toSorted((one, other) => one.day - other.day)
 }
@@ -113,11 +109,9 @@ export function sumUp(
   moves: readonly Move[],
 ) {
   const calls = new Map(histories.map(({ id }) => [id, 0]))
-  for (const { asked } of nights) {
-    for (const id of asked) {
-      const before = calls.get(id)
-      if (before !== undefined) calls.set(id, before + 1)
-    }
+  for (const id of nights.flatMap(({ asked }) => asked)) {
+    const before = calls.get(id)
+    if (before !== undefined) calls.set(id, before + 1)
   }
   const held = moves.filter(({ id }) => calls.has(id))
   const lates = held.flatMap(({ late }) => (late === null ? [] : [late]))
@@ -144,22 +138,13 @@ export function sumUp(
 }
 
 function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds {
-  const clusters = new Map<string, { some: number; many: number }>()
-  for (const move of moves) {
-    const cluster = clusters.get(move.id) ?? { some: 0, many: 0 }
-    cluster.many += 1
-    if (isOne(move)) cluster.some += 1
-    clusters.set(move.id, cluster)
-  }
-  return clustered([...clusters.values()])
+  const clusters = [...groupBy(moves, ({ id }) => id).values()]
+  return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
 /** A page that entered or left the top ten of a query, as daily buying would show. */
-interface Move {
+interface Move extends Omit<Change, 'since'> {
   readonly id: string
-  readonly day: number
-  readonly page: number
-  readonly entered: boolean
   /** Number of nights until the move is seen; null if the move is never seen. */
   readonly late: number | null
 }
@@ -176,7 +161,20 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    return judge(changesOf(firstTens), changesOf(bought), place).map((move) => ({ id, ...move }))
+    // Each move is matched to at most one move that is seen, which is the newest that fits.
+    const left = [...changesOf(bought)]
+    const judged = changesOf(firstTens)
+      .toReversed()
+      .map(({ day, page, entered }): Move => {
+        const found = left.findIndex(
+          (one) =>
+            one.page === page && one.entered === entered && one.since < day && one.day >= day,
+        )
+        const [seen] = found === -1 ? [] : left.splice(found, 1)
+        const late = seen === undefined ? null : (place.get(seen.day) ?? 0) - (place.get(day) ?? 0)
+        return { id, day, page, entered, late }
+      })
+    return judged.toReversed()
   })
 }
 
@@ -198,25 +196,6 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
       ...moves.left.map((page) => ({ ...span, page, entered: false })),
     ]
   })
-}
-
-/** Matches each observed move to at most one actual move, which is the newest move that fits. */
-function judge(
-  truth: readonly Change[],
-  seen: readonly Change[],
-  place: ReadonlyMap<number, number>,
-): readonly Omit<Move, 'id'>[] {
-  const left = [...seen]
-  const judged = truth.toReversed().map(({ day, page, entered }): Omit<Move, 'id'> => {
-    const found = left.findIndex(
-      (one) => one.page === page && one.entered === entered && one.since < day && one.day >= day,
-    )
-    const [firstTen] = found === -1 ? [] : left.splice(found, 1)
-    const late =
-      firstTen === undefined ? null : (place.get(firstTen.day) ?? 0) - (place.get(day) ?? 0)
-    return { day, page, entered, late }
-  })
-  return judged.toReversed()
 }
 
 /**
@@ -264,17 +243,11 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Counts of correlated observations, such as the moves of one query. */
-interface Cluster {
-  readonly some: number
-  readonly many: number
-}
-
 /**
  * Computes Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as
  * fewer independent observations. The variance between clusters determines the effective number of observations.
  */
-function clustered(clusters: readonly Cluster[]): Bounds {
+function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)
   const some = held.reduce((sum, one) => sum + one.some, 0)

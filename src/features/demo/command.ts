@@ -115,12 +115,8 @@ async function runHistory(
   { closers, drifting, spoilt }: Starts & Pick<Call<DemoFlags>, 'closers'>,
 ): Promise<Summary | null> {
   let day = new Date()
-  const { databaseUrl } = mill
-  const today = { databaseUrl, today: () => day }
-  const setDay = (next: Date) => {
-    day = next
-  }
-  const history = { ...options, setDay }
+  const today = { databaseUrl: mill.databaseUrl, today: () => day }
+  const history = { ...options, setDay: (next: Date) => void (day = next) }
   if (faults || first) {
     const list = faults ? monthList : historyList
     const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
@@ -194,11 +190,12 @@ function showMonth(): void {
   print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
 }
 
-async function showWhatIsThere(mill: Mill, json: boolean): Promise<void> {
-  const counts = await countRows(mill.db)
+async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
+  const counts: (readonly [string, number])[] = []
+  for (const table of answerTables) counts.push([table, await countOf(db, db.selectFrom(table))])
   const { rows: answer } = await sql
     .raw<{ host: string; queries: number; best: number }>(question)
-    .execute(mill.db)
+    .execute(db)
   if (json) return printJson({ sandbox: true, tables: Object.fromEntries(counts), answer })
   print(`\n${formatTable(['table', 'rows'], counts, { right: ['rows'] })}`)
   print('\nWhich hosts rank most often in the top three?\n')
@@ -230,22 +227,9 @@ async function watchMonth(db: Database, list: string): Promise<void> {
 }
 
 const answerTables = [
-  'queries',
-  'searches',
-  'organic_results',
-  'pages',
-  'domains',
-  'search_entities',
-  'search_clusters',
-  'search_related_searches',
-] as const
-
-/** Number of rows in each table of answers. */
-async function countRows(db: Database): Promise<readonly (readonly [string, number])[]> {
-  const counts: (readonly [string, number])[] = []
-  for (const table of answerTables) counts.push([table, await countOf(db, db.selectFrom(table))])
-  return counts
-}
+  ...(['queries', 'searches', 'organic_results', 'pages', 'domains'] as const),
+  ...(['search_entities', 'search_clusters', 'search_related_searches'] as const),
+]
 
 /** SQL query of the demo, written as an analyst would write it. */
 const question = `select d.host, count(distinct s.query_id) as queries, min(o.position) as best

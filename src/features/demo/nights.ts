@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
-import { type ListPlan, planList, queueRun } from '../../core/enqueue/planning.ts'
+import { planList, queueRun } from '../../core/enqueue/planning.ts'
 import { cancelRun } from '../../core/ledger/change-tasks.ts'
 import { noDefaults } from '../../core/lists/options.ts'
 import type { Mill } from '../../core/mill.ts'
@@ -13,7 +13,6 @@ import { work } from '../../core/worker/work.ts'
 import { endNights } from '../alerts/find-alerts.ts'
 import { decideByName } from '../cadence/choose.ts'
 
-/** List that the demo buys. */
 export const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
 /** Faults injected into nights, with descriptions. */
@@ -75,25 +74,18 @@ interface Draining {
 
 /** Buys the sample list: reads the file, plans a run and buys the answers, as `enqueue` and `work` do. */
 export async function runSample(mill: Mill, options: Draining): Promise<Summary> {
-  const runDate = localDate(mill.config.zone, new Date())
-  await planSample(mill, {
-    list: 'keywords',
-    kind: 'manual',
-    runDate,
-    maxAgeMs: mill.config.maxAgeMs,
-  })
+  const { zone, maxAgeMs } = mill.config
+  const runDate = localDate(zone, new Date())
+  await planSample(mill, { list: 'keywords', kind: 'manual', runDate, maxAgeMs })
   return drain(mill, options)
 }
 
-/** A history to be bought day by day. */
 export interface History extends Draining {
   readonly nights: number
-  /** Sets the current date of the service. */
   readonly setDay: (day: Date) => void
   readonly list: string
   /** Controls of the simulated API; null if the history has no faults. */
   readonly stage: MonthStage | null
-  /** Chooses the fault of a night. */
   readonly purpose?: typeof purposeOf
   /** If true, the cadence is adaptive in the second half of the nights. */
   readonly rests?: boolean
@@ -149,35 +141,25 @@ function setTheStage(
   if (night === 2) stage.change(-spentByOthers)
 }
 
-interface Sample {
-  readonly list: string
-  readonly kind: 'manual' | 'nightly'
-  readonly runDate: string
-  readonly maxAgeMs: number
-  readonly adaptive?: boolean
-}
+type Sample = Pick<
+  Parameters<typeof planList>[1],
+  'list' | 'kind' | 'runDate' | 'maxAgeMs' | 'adaptive'
+>
 
-async function planSample(mill: Mill, given: Sample): Promise<ListPlan> {
+async function planSample(mill: Mill, given: Sample) {
   const { shown } = file
-  const plan = await planList(
-    { db: mill.db, supplier: mill.supplier },
-    {
-      ...given,
-      from: { kind: 'file', path: join(root, shown), shown },
-      reading: { matchTypes: 'keep', defaults: noDefaults },
-      budget: undefined,
-      into: null,
-    },
-  )
-  await queueRun({ db: mill.db }, await mill.queue(), plan.run)
+  const plan = await planList(mill, {
+    ...given,
+    from: { kind: 'file', path: join(root, shown), shown },
+    reading: { matchTypes: 'keep', defaults: noDefaults },
+    budget: undefined,
+    into: null,
+  })
+  await queueRun(mill, await mill.queue(), plan.run)
   return plan
 }
 
 function drain(mill: Mill, options: Draining): Promise<Summary> {
-  return work(mill, {
-    drain: true,
-    lanes: mill.config.concurrency,
-    afterRuns: endNights,
-    ...options,
-  })
+  const { concurrency: lanes } = mill.config
+  return work(mill, { drain: true, lanes, afterRuns: endNights, ...options })
 }

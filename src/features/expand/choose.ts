@@ -6,14 +6,11 @@ import type { Query } from '../../base/query.ts'
 import { checkText } from '../../core/lists/values.ts'
 import type { RelatedQuery } from './statements.ts'
 
-/** Rules for selecting related searches. */
 export interface SelectionRules {
   readonly wanted: TextFilter
   /** Existing queries. A related search that is similar to an existing query is not added. */
   readonly there: Iterable<Query>
-  /** Scripts used in the list. */
   readonly scripts: ReadonlySet<string>
-  /** Returns the expected price of a query. */
   readonly price: (query: Query) => number
   /** Maximum expected cost of all selected related searches together. */
   readonly credits: number
@@ -85,7 +82,6 @@ function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
 
-/** Returns true if a text passes the filters. */
 export type TextFilter = (text: string) => boolean
 
 /** Values of --match and --not. Both flags may be repeated. */
@@ -107,15 +103,13 @@ export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
 
 function readPattern(flag: string, typed: string): TextFilter {
   const [, source] = /^\/(.+)\/i?$/s.exec(typed) ?? []
-  if (source !== undefined) return readExpression(flag, typed, source)
-  const words = wordsOf(typed)
-  if (words.length > 0) return holdsAll(words)
-  throw new Misuse(
-    `expected --${flag} to be words or a /regular expression/, got ${JSON.stringify(typed)}`,
-  )
-}
-
-function readExpression(flag: string, typed: string, source: string): TextFilter {
+  if (source === undefined) {
+    const words = wordsOf(typed)
+    if (words.length > 0) return holdsAll(words)
+    throw new Misuse(
+      `expected --${flag} to be words or a /regular expression/, got ${JSON.stringify(typed)}`,
+    )
+  }
   try {
     const pattern = new RegExp(source, 'iu')
     return (text) => pattern.test(text)
@@ -139,44 +133,29 @@ function holdsAll(words: readonly string[]): TextFilter {
   }
 }
 
+const latin = 'Latin'
 /** Scripts by their Unicode names. Scripts that one language uses together form one group. */
 const knownScripts: readonly (readonly [string, RegExp])[] = [
-  ['Latin', /\p{Script=Latin}/u],
-  ['Cyrillic', /\p{Script=Cyrillic}/u],
-  ['Greek', /\p{Script=Greek}/u],
-  ['Arabic', /\p{Script=Arabic}/u],
-  ['Hebrew', /\p{Script=Hebrew}/u],
-  ['Devanagari', /\p{Script=Devanagari}/u],
-  ['Bengali', /\p{Script=Bengali}/u],
-  ['Tamil', /\p{Script=Tamil}/u],
-  ['Telugu', /\p{Script=Telugu}/u],
-  ['Thai', /\p{Script=Thai}/u],
-  ['Georgian', /\p{Script=Georgian}/u],
-  ['Armenian', /\p{Script=Armenian}/u],
   // Chinese and Japanese share characters, so the language of a short text can't be determined.
   ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
-  ['Hangul', /\p{Script=Hangul}/u],
+  ...[
+    ...[latin, 'Cyrillic', 'Greek', 'Arabic', 'Hebrew', 'Devanagari', 'Bengali', 'Tamil'],
+    ...['Telugu', 'Thai', 'Georgian', 'Armenian', 'Hangul'],
+  ].map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')] as const),
 ]
 
-const letter = /\p{L}/u
-const latin = 'Latin'
-const other = 'other'
-
-/** Returns the scripts of the letters in a text. */
-function scriptsOf(text: string): ReadonlySet<string> {
-  if (/^[\u0020-\u007e]*$/.test(text)) return new Set(/[a-z]/i.test(text) ? [latin] : [])
-  const found = new Set<string>()
-  for (const sign of text) {
-    if (!letter.test(sign)) continue
-    found.add(knownScripts.find(([, pattern]) => pattern.test(sign))?.[0] ?? other)
-  }
-  return found
-}
-
 /** Returns the scripts of all letters in the given texts. */
-export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
+export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
-  for (const text of texts) for (const script of scriptsOf(text)) found.add(script)
+  for (const text of texts) {
+    if (/^[\u0020-\u007e]*$/.test(text)) {
+      if (/[a-z]/i.test(text)) found.add(latin)
+      continue
+    }
+    for (const sign of text.match(/\p{L}/gu) ?? []) {
+      found.add(knownScripts.find(([, pattern]) => pattern.test(sign))?.[0] ?? 'other')
+    }
+  }
   return found
 }
 
@@ -185,7 +164,7 @@ export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
  * alone.
  */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
-  const own = [...scriptsOf(text)]
+  const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false
   return own.length === 0 || own.some((script) => list.has(script))
 }
@@ -193,7 +172,6 @@ export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
 // Separators between words. Punctuation inside words is kept: "node.js", "c++" and "c#" are distinct.
 const between = /[\s\p{Pd}_/,;:!?"'`’‘“”«»()[\]{}]+/u
 
-/** Returns the words of a text in lower case. */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()

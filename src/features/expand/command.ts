@@ -13,7 +13,6 @@ import { readFilter, type TypedFilter } from './choose.ts'
 import { expand, type ExpandOrder, type ExpandOutcome, type Takeable } from './expand.ts'
 import { readRoundYields, type RelatedQuery, type RoundYield } from './statements.ts'
 
-/** Flags of `npm run expand --`. */
 export interface ExpandFlags extends TypedFilter {
   readonly list?: string
   readonly as?: string
@@ -22,7 +21,6 @@ export interface ExpandFlags extends TypedFilter {
   readonly yes?: true
 }
 
-/** Adds the most promising related searches of a list to a separate list, round by round. */
 export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
   const { options: flags, env, closers } = call
   const config = readConfig(env)
@@ -44,9 +42,6 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
 }
 
 const mostDepth = 20
-// The ending contains no comma or space, because users type list names on the command line and separate the names by
-// commas.
-const ending = '-expanded'
 
 /** Validates the flags before anything is opened. */
 export function readOrder(flags: ExpandFlags): ExpandOrder {
@@ -61,19 +56,18 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
       'expected --credits with the most that all rounds may cost together, got none; without --yes, nothing is bought',
     )
   }
+  const rounds = wholeFlag('depth', depth, mostDepth) ?? 1
+  if (rounds === 0) {
+    throw new Misuse(`expected --depth to be a whole number from 1 to ${mostDepth}, got ${depth}`)
+  }
   return {
     list,
-    into: as === undefined ? `${list}${ending}` : typedName(as),
+    // The ending contains no comma or space, because users separate the names of lists by commas.
+    into: as === undefined ? `${list}-expanded` : typedName(as),
     credits: countFlag('credits', credits),
-    depth: readDepth(depth),
+    depth: rounds,
     wanted: readFilter(flags),
   }
-}
-
-function readDepth(typed: string | undefined): number {
-  const depth = wholeFlag('depth', typed, mostDepth) ?? 1
-  if (depth > 0) return depth
-  throw new Misuse(`expected --depth to be a whole number from 1 to ${mostDepth}, got ${typed}`)
 }
 
 function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
@@ -86,7 +80,6 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
 
 const shownQueries = 20
 
-/** Lines about the selected queries and their expected price. */
 function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const { queries, answered, candidates, looked } = found
   const shown = queries.slice(0, shownQueries)
@@ -126,14 +119,16 @@ function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
 
 /** Explains why examined candidates were not selected; empty if all examined candidates were selected. */
 function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
-  const { unwanted, twins, other_script: script, unusable } = leftOut
   const reasons = [
-    unwanted > 0 ? `${formatNumber(unwanted)} by --match and --not` : '',
-    twins > 0 ? `${formatNumber(twins)} near duplicates` : '',
-    script > 0 ? `${formatNumber(script)} in another script` : '',
-    unusable > 0 ? `${formatNumber(unusable)} that cannot be sent` : '',
-  ].filter((reason) => reason !== '')
-  return reasons.length === 0 ? '' : `; left out: ${reasons.join(', ')}`
+    [leftOut.unwanted, 'by --match and --not'],
+    [leftOut.twins, 'near duplicates'],
+    [leftOut.other_script, 'in another script'],
+    [leftOut.unusable, 'that cannot be sent'],
+  ] as const
+  const said = reasons.flatMap(([number, why]) => {
+    return number > 0 ? [`${formatNumber(number)} ${why}`] : []
+  })
+  return said.length === 0 ? '' : `; left out: ${said.join(', ')}`
 }
 
 function costLine({ preview: { queries, estimate } }: Takeable): string {
@@ -153,9 +148,8 @@ function balanceLine({ preview: { balance } }: Takeable): string {
   return `balance     ${formatNumber(remaining)} now, ${after === null ? 'unknown' : formatNumber(after)} after; credit floor: ${formatNumber(floor)}${short}`
 }
 
-/** Lines about the result, and about the next command to run. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
-  const { kind, round, run, state: stand, again, lowered } = outcome
+  const { kind, round, run, state, again, lowered } = outcome
   const { into, credits, depth } = order
   const taken = outcome.found?.queries.length ?? again
   const work = `${npmRun('work --')} --drain`
@@ -171,17 +165,19 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
           ? `${count(again, 'query')} selected earlier and not bought yet would be planned first: ${addYesHint}`
           : addYesHint,
       ]
-    case 'waiting':
+    case 'waiting': {
+      const open = state.rounds.reduce((sum, one) => sum + one.open, 0)
       return [
-        `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
+        `round ${round} is queued: ${count(open, 'query')} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
         ...(lowered === null
           ? []
           : [`run ${run} may use ${count(lowered, 'credit')} in all from now on`]),
         `next        ${work}, then run the same command again`,
       ]
+    }
     case 'spent':
       return [
-        `${formatNumber(stand.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, raise --credits`,
+        `${formatNumber(state.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, raise --credits`,
       ]
     case 'exhausted': {
       const { found } = outcome
@@ -196,58 +192,37 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   }
 }
 
-function openCount({ state: stand }: ExpandOutcome): string {
-  const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
-  return count(open, 'query')
-}
-
-/** Table of the rounds, followed by a note if the newest round yielded less than the previous round. */
 function roundLines(rounds: readonly RoundYield[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
-    'round',
-    'queries',
-    'answers',
-    'credits',
-    'new pages',
-    'new domains',
-    'domains a credit',
+    ...['round', 'queries', 'answers', 'credits'],
+    ...['new pages', 'new domains', 'domains a credit'],
   ]
-  const table = formatTable(
-    heads,
-    rounds.map((round) => [round.round, round.queries, ...cellsOf(round)]),
-    { right: heads },
-  )
-  return [table, ...lessonLine(rounds)]
-}
-
-/** Cells of the table for a round. As long as a round has no answers, its yield is unknown rather than zero. */
-function cellsOf(round: RoundYield): readonly (number | string)[] {
-  if (round.answers === 0 && round.open > 0) return [0]
-  const rates = rate(round.new_domains_per_credit)
-  return [round.answers, round.credits_used, round.new_pages, round.new_domains, rates]
+  const rows = rounds.map((one) => {
+    const start = [one.round, one.queries, one.answers]
+    // As long as a round has no answers, its yield is unknown rather than zero.
+    if (one.answers === 0 && one.open > 0) return start
+    const domains = rate(one.new_domains_per_credit)
+    return [...start, one.credits_used, one.new_pages, one.new_domains, domains]
+  })
+  return [formatTable(heads, rows, { right: heads }), ...lessonLine(rounds)]
 }
 
 function lessonLine(rounds: readonly RoundYield[]): string[] {
   const [before, newest] = rounds.filter((round) => round.new_domains_per_credit !== null).slice(-2)
   if (before === undefined) return []
-  const said = ({ round, new_domains_per_credit: found }: RoundYield) =>
-    `round ${round} brought ${rate(found)} new domains per credit`
-  return [
-    newest === undefined
-      ? said(before)
-      : `${said(newest)} after ${rate(before.new_domains_per_credit)}`,
-  ]
+  const { round, new_domains_per_credit: found } = newest ?? before
+  const after = newest === undefined ? '' : ` after ${rate(before.new_domains_per_credit)}`
+  return [`round ${round} brought ${rate(found)} new domains per credit${after}`]
 }
 
 function rate(value: number | null): string {
   return value === null ? '' : value.toFixed(1)
 }
 
-/** JSON report of a finished expansion. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
-  { kind, round, run, state: stand, found, again }: ExpandOutcome,
+  { kind, round, run, state, found, again }: ExpandOutcome,
   rounds: readonly RoundYield[],
 ): object {
   return {
@@ -258,7 +233,7 @@ function expandReport(
     round,
     depth,
     run,
-    credits: { limit: credits, used: stand.used, left: stand.left },
+    credits: { limit: credits, used: state.used, left: state.left },
     again,
     taken: found?.queries.length ?? 0,
     candidates: found?.candidates ?? null,

@@ -13,7 +13,7 @@ import { type Funds, readFunds } from '../../core/ledger/prices.ts'
 import { readReading } from '../../core/lists/options.ts'
 import type { Mill } from '../../core/mill.ts'
 import { expectList } from '../../core/runs/run.ts'
-import { choose, type Chosen, scriptsOfAll, type TextFilter } from './choose.ts'
+import { choose, type Chosen, scriptsOf, type TextFilter } from './choose.ts'
 import {
   expandedFrom,
   type Frontier,
@@ -26,16 +26,13 @@ import {
   readUsed,
   readyUnasked,
   recordRun,
-  type RelatedQuery,
   type Round,
   takeExpansions,
   TakenElsewhere,
 } from './statements.ts'
 
-/** Validated settings of an expansion. */
 export interface ExpandOrder {
   readonly list: string
-  /** Name of the target list. */
   readonly into: string
   /** Maximum credits for all rounds together. */
   readonly credits: number
@@ -43,7 +40,6 @@ export interface ExpandOrder {
   readonly wanted: TextFilter
 }
 
-/** Callbacks for user interaction. */
 export interface ExpandPrompts {
   /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
@@ -58,7 +54,6 @@ export interface Takeable extends Chosen, Frontier {
   readonly preview: Awaited<ReturnType<typeof preview>>
 }
 
-/** Result of an expansion. */
 export interface ExpandOutcome {
   readonly kind: 'queued' | 'previewed' | 'waiting' | 'spent' | 'exhausted'
   readonly round: number
@@ -66,7 +61,7 @@ export interface ExpandOutcome {
   readonly state: ExpansionState
   /** Selected related searches; null if none was selected. */
   readonly found: Takeable | null
-  /** Number of queries that were added earlier and are planned again, in a run without new queries. */
+  /** Number of queries that were added earlier and are planned again. */
   readonly again: number
   /**
    * New budget of an open run whose old budget was higher than the remaining credits; null if the budget is unchanged.
@@ -74,26 +69,16 @@ export interface ExpandOutcome {
   readonly lowered: number | null
 }
 
-// Maximum number of retries. Each retry means that another process made progress, so this many retries are never
-// needed.
-const mostTries = 20
-
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
 export async function expand(
   desk: ExpandDesk,
   order: ExpandOrder,
   prompts: ExpandPrompts,
 ): Promise<ExpandOutcome> {
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  // Each retry means that another process made progress, so this many retries are never needed.
+  for (let tries = 0; tries < 20; tries += 1) {
     const state = await readState(desk, order)
-    const step = nextRound({
-      rounds: state.rounds,
-      busy: state.openRuns.length > 0,
-      depth: order.depth,
-      left: state.left,
-      price: leastPrice(state.funds),
-    })
-    const outcome = await doStep(desk, order, { state, step, prompts })
+    const outcome = await doStep({ desk, order, prompts, state })
     if (outcome !== null) return outcome
   }
   throw new Misuse(
@@ -101,117 +86,97 @@ export async function expand(
   )
 }
 
-interface Expansion<Step = ExpandStep> {
-  readonly state: ExpansionState
-  readonly step: Step
+interface Expansion {
+  readonly desk: ExpandDesk
+  readonly order: ExpandOrder
   readonly prompts: ExpandPrompts
+  readonly state: ExpansionState
 }
 
 /** Performs a step. Returns null if another process changed the state before. */
-async function doStep(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  doing: Expansion,
-): Promise<ExpandOutcome | null> {
-  const { state, step, prompts } = doing
-  const done = state.rounds.at(-1)?.round ?? 0
-  const nothing = { state, round: done, run: null, found: null, again: 0, lowered: null }
+async function doStep(expansion: Expansion): Promise<ExpandOutcome | null> {
+  const { desk, order, prompts, state } = expansion
+  const { rounds, openRuns, left } = state
+  const step = nextRound({
+    ...{ rounds, left, depth: order.depth },
+    ...{ busy: openRuns.length > 0, price: leastPrice(state.funds) },
+  })
+  const round = rounds.at(-1)?.round ?? 0
+  const nothing = { state, round, run: null, found: null, again: 0, lowered: null }
   switch (step.kind) {
     case 'spent':
       return { ...nothing, kind: 'spent' }
     case 'wait': {
-      const waiting = { ...nothing, kind: 'waiting', run: state.openRuns[0] ?? null } as const
-      if (prompts.preview || state.into === null) return waiting
-      const expanding = { into: state.into, origin: desk.supplier.origin }
-      const lowered = await lowerBudget(desk.db, expanding, order.credits)
+      const waiting = { ...nothing, kind: 'waiting', run: openRuns[0] ?? null } as const
+      if (prompts.preview) return waiting
+      const lowered = await lowerBudget(desk.db, state, order.credits)
       // After a crash between planning and queueing, no worker knows about the run, so the run is queued again.
       const queue = await desk.queue()
-      for (const run of state.openRuns) await queueRun(desk, queue, run)
+      for (const run of openRuns) await queueRun(desk, queue, run)
       return { ...waiting, lowered }
     }
     case 'again': {
       const again = step.queries
-      if (prompts.preview || state.into === null) return { ...nothing, kind: 'previewed', again }
-      const run = await planUnasked(desk, order, { into: state.into, budget: state.left })
+      if (prompts.preview) return { ...nothing, kind: 'previewed', again }
+      const run = await planUnasked(expansion, state.into)
       return run === null ? null : { ...nothing, kind: 'queued', run, again }
     }
     case 'take':
-      return take(desk, order, { state, step, prompts })
+      return take(expansion, step)
     default:
       throw unhandled('step', step)
   }
 }
 
-async function take(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  { state, step, prompts }: Expansion<TakeStep>,
-): Promise<ExpandOutcome | null> {
-  const found = await find(desk, order, { state, step })
-  const round = Math.max(state.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
+const bands = priorities.last - priorities.usual + 1
+
+async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome | null> {
+  const { desk, order, prompts, state } = expansion
+  const found = await find(expansion, step)
+  const { queries } = found
+  const round = Math.max(state.rounds.at(-1)?.round ?? 0, ...queries.map((one) => one.round))
   const outcome = { state, round, run: null, found, again: 0, lowered: null }
-  if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
-  if (found.queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
+  if (found.answered === 0 && step.from === 0) {
+    throw new Misuse(
+      `expected readable answers to queries of the list ${JSON.stringify(order.list)} from ${desk.supplier.api}, got none; buy them first: ${npmRun('work --')} --drain, or ${npmRun('retry --')} --list ${typed(order.list)}`,
+    )
+  }
+  if (queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
   prompts.show(found)
   if (prompts.preview) return { ...outcome, kind: 'previewed' }
   const into = await takeExpansions(desk.db, {
     name: order.into,
     source: state.list,
-    origin: desk.supplier.origin,
-    queries: inBands(found.queries),
-    before: state.rounds.reduce((sum, { queries }) => sum + queries, 0),
+    origin: state.origin,
+    // The queries are divided into priority bands, most promising first. If purchases stop early, the least promising
+    // queries are left.
+    queries: queries.map((query, index) => ({
+      ...query,
+      priority: priorities.usual + Math.floor((index * bands) / queries.length),
+    })),
+    before: state.rounds.reduce((sum, one) => sum + one.queries, 0),
   })
-  if (into === null) return null
-  const run = await planUnasked(desk, order, { into, budget: state.left })
+  const run = into === null ? null : await planUnasked(expansion, into)
   return run === null ? null : { ...outcome, kind: 'queued', run }
 }
 
-async function find(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  { state, step }: Pick<Expansion<TakeStep>, 'state' | 'step'>,
-): Promise<Takeable> {
-  const { list, into, funds } = state
-  const { origin, api } = desk.supplier
+async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<Takeable> {
+  const { list, into, origin, funds } = state
+  const { from, until, share } = step
   const own = await readHeld(desk.db, [list])
-  const there = into === null ? own : [...own, ...(await readHeld(desk.db, [into]))]
-  const sources = { list, into, from: step.from, until: step.until, origin, api }
-  const { frontier, chosen } = await desk.db.transaction().execute(async (trx) => ({
-    frontier: await rankFrontier(trx, sources),
-    chosen: await choose(readFrontier(trx), {
+  const found = await desk.db.transaction().execute(async (trx) => ({
+    ...(await rankFrontier(trx, { list, into, from, until, origin, api: desk.supplier.api })),
+    ...(await choose(readFrontier(trx), {
       wanted: order.wanted,
-      there,
-      scripts: scriptsOfAll(own.map(({ q }) => q)),
+      there: [...own, ...(await readHeld(trx, [into]))],
+      scripts: scriptsOf(own.map(({ q }) => q)),
       price: expectedPrice(funds),
-      credits: step.share,
-    }),
+      credits: share,
+    })),
   }))
-  const { from } = step
-  return { ...frontier, ...chosen, from, preview: await preview(desk, state, chosen.queries) }
+  return { ...found, from, preview: await preview(desk, state, found.queries) }
 }
 
-const bands = priorities.last - priorities.usual + 1
-
-/**
- * Divides the queries into five priority bands, most promising first. If purchases stop early, the least promising
- * queries are left.
- */
-function inBands(
-  queries: readonly RelatedQuery[],
-): (RelatedQuery & { readonly priority: number })[] {
-  return queries.map((query, index) => ({
-    ...query,
-    priority: priorities.usual + Math.floor((index * bands) / queries.length),
-  }))
-}
-
-function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
-  return new Misuse(
-    `expected readable answers to queries of the list ${JSON.stringify(list)} from ${supplier.api}, got none; buy them first: ${npmRun('work --')} --drain, or ${npmRun('retry --')} --list ${typed(list)}`,
-  )
-}
-
-/** Next step of an expansion. */
 type ExpandStep =
   /** Workers have not answered all added queries yet. */
   | { readonly kind: 'wait'; readonly round: number }
@@ -260,7 +225,6 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState): Ex
   return { kind: 'take', from: done, until: done, share }
 }
 
-/** Dependencies of an expansion. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
 /** Estimates the cost of the given queries, and the balance after these queries and all open tasks. */
@@ -283,12 +247,11 @@ async function preview(
 
 /** Plans a run of added queries that have no run yet; returns null if another process is planning the same queries. */
 async function planUnasked(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  { into, budget }: { into: number; budget: number },
+  { desk, order, state }: Expansion,
+  into: number,
 ): Promise<number | null> {
   const { db, config } = desk
-  const expanding = { into, origin: desk.supplier.origin }
+  const expanding = { into, origin: state.origin }
   await readyUnasked(db, expanding)
   try {
     const { run } = await planList(desk, {
@@ -297,8 +260,9 @@ async function planUnasked(
       reading: readReading({}),
       kind: 'manual',
       runDate: localDate(config.zone, new Date()),
-      budget,
-      maxAgeMs: mostAgeMs,
+      budget: state.left,
+      // An expansion reuses existing answers, however old they are, and never buys an answer again.
+      maxAgeMs: 36_500 * dayMs,
       into: null,
       record: (trx, planned) => recordRun(trx, planned, expanding),
     })
@@ -310,38 +274,31 @@ async function planUnasked(
   }
 }
 
-/**
- * Maximum age of a reused answer, practically unlimited. An expansion reuses existing answers, however old they are,
- * and never buys an answer again.
- */
-const mostAgeMs = 36_500 * dayMs
-
 /** State of an expansion: the rounds up to now, and the credits that are left. */
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 /** Reads everything needed to decide the next step. */
 async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order: ExpandOrder) {
-  const { list, into } = await findLists(db, order)
-  const expanding = into === null ? null : { into, origin: supplier.origin }
-  const used = expanding === null ? 0 : await readUsed(db, expanding)
+  const lists = await findLists(db, order)
+  const expanding = { into: lists.into, origin: supplier.origin }
+  const used = await readUsed(db, expanding)
   return {
-    list,
-    /** Id of the target list; null if the list does not exist yet. */
-    into,
-    rounds: expanding === null ? [] : await readRounds(db, expanding),
+    ...lists,
+    origin: supplier.origin,
+    rounds: await readRounds(db, expanding),
     /** Unfinished runs of the target list. */
-    openRuns: into === null ? [] : await readOpenRuns(db, into),
+    openRuns: await readOpenRuns(db, lists.into),
     used,
     left: Math.max(0, order.credits - used),
     funds: await readFunds(db, { name: supplier.account, kind: supplier.origin }),
   }
 }
 
-/** Finds the source list and the target list. Rejects a list that is used for something else. */
-async function findLists(
-  db: Database,
-  order: ExpandOrder,
-): Promise<{ list: number; into: number | null }> {
+/**
+ * Finds the ids of the source list and the target list. A target list that does not exist yet gets the id 0, which no
+ * list has. Rejects a list that is used for something else.
+ */
+async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
   if (list === undefined)
@@ -352,10 +309,10 @@ async function findLists(
       `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which holds related searches of ${JSON.stringify(from)}; to continue from these, expand ${JSON.stringify(from)} with a greater --depth`,
     )
   }
-  const into = await knownList(db, order.into)
-  if (into === undefined || into.source === '') return { list, into: into?.id ?? null }
+  const { id: into, source } = (await knownList(db, order.into)) ?? { id: 0, source: '' }
+  if (source === '') return { list, into }
   throw new Misuse(
-    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list of ${into.source}; use --as with another name`,
+    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list of ${source}; use --as with another name`,
   )
 }
 

@@ -9,11 +9,11 @@ import { storeList } from '../../core/enqueue/order.ts'
 
 /** A target list, and the origin of the answers that are used. */
 interface Expanding {
+  /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
   readonly origin: string
 }
 
-/** Progress of a round. */
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
 /** Reads the rounds of a target list up to now. */
@@ -109,7 +109,6 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
 
 /** Related searches to be added to a target list. */
 interface SelectionOrder {
-  /** Name of the target list. */
   readonly name: string
   /** Id of the list being expanded. */
   readonly source: number
@@ -209,11 +208,7 @@ export async function recordRun(
     .where('state', 'in', ['done', 'cancelled'])
     .whereRef('budget', '>', 'budget_used')
     .execute()
-  await restoreMembers(trx, into)
-}
-
-/** Restores to the list every query that was ever added to it, not only the newest queries. */
-async function restoreMembers(trx: Transaction, into: number): Promise<void> {
+  // Restores to the list every query that was ever added to it, not only the newest queries.
   await trx
     .updateTable('list_queries')
     .from((eb) =>
@@ -285,8 +280,8 @@ export function readFrontierRounds(db: Database) {
 export interface FrontierSources {
   /** Id of the list being expanded. */
   readonly list: number
-  /** Id of the target list; null if it does not exist yet. */
-  readonly into: number | null
+  /** Id of the target list; 0 if it does not exist yet. */
+  readonly into: number
   /**
    * First round whose answers are used: 0 is the list itself, and 1 is the round of the first added queries. `until` is
    * the last round.
@@ -317,14 +312,10 @@ export interface Frontier {
  * Stores all candidates in temporary tables of the transaction, most promising first. A related search gets the
  * parameters of its source query: language, country, place, device and number of results.
  */
-export async function rankFrontier(
-  trx: Transaction,
-  { list, into, from, until, origin, api }: FrontierSources,
-): Promise<Frontier> {
-  await prepareReading(trx, { origins: origin })
+export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {
+  await prepareReading(trx, { origins: sources.origin })
   // The first table holds the source queries, each with its newest answer and its weight.
-  const sources = { list, into, from, until, origin, api }
-  await trx.executeQuery(statement('gather_frontier_sources', sources))
+  await trx.executeQuery(statement('gather_frontier_sources', { ...sources }))
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
   // The second table holds the distinct related searches of these answers, normalized like queries.
   await trx.executeQuery(statement('gather_frontier_texts', {}))
@@ -341,10 +332,8 @@ const pageSize = 2000
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {
-    const rows = await readRows<RelatedQuery>(trx, 'read_frontier', {
-      after,
-      until: after + pageSize,
-    })
+    const range = { after, until: after + pageSize }
+    const rows = await readRows<RelatedQuery>(trx, 'read_frontier', range)
     if (rows.length === 0) return
     yield rows
   }

@@ -27,7 +27,6 @@ import {
 } from './subject.ts'
 import { type DeletedRows, oneOf, relatedTo } from './naming.ts'
 
-/** Flags of `forget`. */
 interface ForgetFlags {
   readonly list?: string
   readonly query?: string
@@ -35,7 +34,6 @@ interface ForgetFlags {
   readonly json?: true
 }
 
-/** Forgets a list or a query, or shows a preview of the rows that would be deleted. */
 export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
   checkFlags(options)
   const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
@@ -51,15 +49,18 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     say('an earlier forget was interrupted; the next one with --yes completes it first')
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
+  const { kind } = found.subject
   const obstacle = await blockerOf(db, found.subject)
   const gone = await countSubject(db, found.subject)
   const notes = await notesOf(db, found.subject)
   if (flags.json === true) {
-    printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
+    printJson({ kind, subject: found.said, dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
   print(`${found.said}: nothing was changed. Rows that would be deleted or emptied, at most:`)
-  showQueries(found)
+  for (const { q, location, hl, gl, num, device } of found.queries) {
+    print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
+  }
   showTables(gone)
   for (const note of notes) print(`- ${note}`)
   say(obstacle ?? 'to delete it, add --yes; only a backup can restore it')
@@ -67,34 +68,32 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
 }
 
 async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
-  const resumed = await finishLeft(db)
+  const left = await countLeft(db)
+  const resumed = left.queries + left.words > 0
+  if (resumed) {
+    say('completing an earlier forget that was interrupted')
+    await finishForgetting(db, showProgress())
+  }
   const found = await findSubject(db, flags)
   if (found === null) {
     if (!resumed) return refuseUnknown(db, flags)
     say('nothing else has that name')
     return exits.done
   }
-  const obstacle = await blockerOf(db, found.subject)
+  const { subject, said } = found
+  const { kind } = subject
+  const obstacle = await blockerOf(db, subject)
   if (obstacle !== null) throw new Misuse(obstacle)
-  const gone = await forgetSubject(db, found.subject, showProgress())
-  if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
+  const gone = await forgetSubject(db, subject, showProgress())
+  if (kind === 'list' && !(await sealList(db, subject.list))) {
     throw new Misuse(
-      `expected ${found.said} to stay unchanged, got a list that was read again; run the same command again`,
+      `expected ${said} to stay unchanged, got a list that was read again; run the same command again`,
     )
   }
-  if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
+  if (flags.json === true) printJson({ kind, subject: said, dry_run: false, tables: filled(gone) })
   else showTables(gone)
-  say(`${found.said} is forgotten; ${npmRun('verify')} checks the ledger`)
+  say(`${said} is forgotten; ${npmRun('verify')} checks the ledger`)
   return exits.done
-}
-
-/** Continues an interrupted command; returns true if a command had been interrupted. */
-async function finishLeft(db: Database): Promise<boolean> {
-  const left = await countLeft(db)
-  if (left.queries + left.words === 0) return false
-  say('completing an earlier forget that was interrupted')
-  await finishForgetting(db, showProgress())
-  return true
 }
 
 async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
@@ -105,7 +104,6 @@ async function blockerOf(db: Database, subject: Forgettable): Promise<string | n
   return blockerSentence(subject, await readBlockers(db, subject))
 }
 
-/** Reports the progress periodically. */
 function showProgress(): (gone: DeletedRows) => void {
   let told = Date.now()
   return (gone) => {
@@ -115,18 +113,8 @@ function showProgress(): (gone: DeletedRows) => void {
   }
 }
 
-function named({ subject, said }: FoundSubject) {
-  return { kind: subject.kind, subject: said }
-}
-
 function filled(gone: DeletedRows): DeletedRows {
   return Object.fromEntries(Object.entries(gone).filter(([, rows]) => rows > 0))
-}
-
-function showQueries({ queries }: FoundSubject): void {
-  for (const { q, location, hl, gl, num, device } of queries) {
-    print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
-  }
 }
 
 function showTables(gone: DeletedRows): void {
@@ -154,18 +142,15 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
 /** Notes on data that remains in the database, and on data that this command can't reach. */
 async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
   const shared = subject.kind === 'list' ? await countShared(db, subject.list) : 0
+  const kept = `${shared} of its queries are in other lists too: they stay, with all their answers`
   return [
-    ...(shared > 0
-      ? [`${shared} of its queries are in other lists too: they stay, with all their answers`]
-      : []),
+    ...(shared > 0 ? [kept] : []),
     'the ledger stays: every call and run with its cost, without the query',
     `the sums of finished days are deleted, and computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
     'a query that is enqueued again is new, and is bought again; a list whose file still has it adds it back when it is read',
     'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
-
-type FoundSubject = NonNullable<Awaited<ReturnType<typeof findSubject>>>
 
 /** Rejects flags that do not specify exactly one subject. */
 function checkFlags({ list, query }: ForgetFlags): void {

@@ -32,7 +32,6 @@ import { countTexts, forgetTexts, forgetWords } from './texts.ts'
  */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
-/** Called with the numbers of rows deleted so far. */
 type OnDeleted = (gone: DeletedRows) => void
 
 /** Tables that refer to queries, in addition to the tables of the lists. */
@@ -50,9 +49,9 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   for (const [name, rows] of [
     ['queries', db.selectFrom('queries').where(oneOf('id', ids))],
     ...mentionTables.map((table) => [table, db.selectFrom(table).where(ofSubject)] as const),
-    ...ofQueries.map(
-      (table) => [table, db.selectFrom(table).where(oneOf('query_id', ids))] as const,
-    ),
+    ...ofQueries.map((table) => {
+      return [table, db.selectFrom(table).where(oneOf('query_id', ids))] as const
+    }),
     ...tablesOfAnswers.map((table) => {
       return [table, db.selectFrom(table).where('search_id', 'in', answers)] as const
     }),
@@ -116,7 +115,7 @@ export async function forgetSubject(
  * meantime.
  */
 export async function sealList(db: Database, list: List): Promise<boolean> {
-  const ended = await endList(db, list)
+  const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
   // Sums that were stored in the meantime contain the name of the list.
   await clearDays(db)
   return ended
@@ -156,9 +155,9 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
     .insertInto('forgetting_words')
     .columns(['kind', 'id'])
     .expression((eb) =>
-      eb
-        .selectFrom(relatedTo(q).as('same'))
-        .select([eb.val('related_searches').as('kind'), 'same.id']),
+      relatedTo(q)
+        .clearSelect()
+        .select([eb.val('related_searches').as('kind'), 'id']),
     )
     .onConflict((conflict) => conflict.doNothing())
     .execute()
@@ -217,42 +216,32 @@ async function forgetMembers(
  * Marks the list itself as forgotten, as the last step. The runs of the list and their costs remain under a placeholder
  * name. Returns false if the list was read again in the meantime. Planning a list takes the same lock.
  */
-async function endList(db: Database, { id, name }: List): Promise<boolean> {
-  return patiently(() =>
-    db.transaction().execute(async (trx) => {
-      await lockList(trx, name)
-      const open = trx.selectFrom('runs').where('state', 'in', ['planning', 'open'])
-      const used = trx
-        .selectFrom('list_queries')
-        .where('list_id', '=', id)
-        .unionAll(open.where('list_id', '=', id))
-      if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
-      await endExpansions(trx, id)
-      await markDays(trx)
-      await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
-      await trx
-        .updateTable('lists')
-        .set({ name: `forgotten-${id}`, source: '', reading: null, budget: null })
-        .set({ forgotten_at: clock })
-        .where('id', '=', id)
-        .execute()
-      return true
-    }),
-  )
-}
-
-/**
- * Deletes the records about related searches that were added to this list. Related searches of this list that were
- * added to other lists stay there, but the queries that they came from are no longer recorded.
- */
-async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
-  await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
+async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolean> {
+  await lockList(trx, name)
+  const open = trx.selectFrom('runs').where('state', 'in', ['planning', 'open'])
+  const used = trx
+    .selectFrom('list_queries')
+    .where('list_id', '=', id)
+    .unionAll(open.where('list_id', '=', id))
+  if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
+  await trx.deleteFrom('expansions').where('list_id', '=', id).execute()
+  // Related searches of this list that were added to other lists stay there, but the queries that they came from are no
+  // longer recorded.
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
-    .where('source_list_id', '=', list)
+    .where('source_list_id', '=', id)
     .where('round', '=', 1)
     .execute()
+  await markDays(trx)
+  await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
+  await trx
+    .updateTable('lists')
+    .set({ name: `forgotten-${id}`, source: '', reading: null, budget: null })
+    .set({ forgotten_at: clock })
+    .where('id', '=', id)
+    .execute()
+  return true
 }
 
 /** Placeholder for the id of a deleted query. */
@@ -277,84 +266,65 @@ async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<Delete
   }
 }
 
+/** Forgets the next queries, or the next answers to these queries. `done` is true if no queries are left. */
 async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; done: boolean }> {
-  const { queries, answers, done } = await choose(trx)
-  if (done) return { gone: {}, done }
-  const tasks = await choosePending(trx, queries, answers)
-  if (answers.length === 0 && tasks.length === 0) {
-    return { gone: await endQueries(trx, queries), done }
-  }
-  const paid = await forgetTasks(trx, tasks)
-  return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done }
-}
-
-/** Chooses the next queries, and the next answers to these queries. `done` is true if no queries are left. */
-async function choose(trx: Transaction<DB>) {
   const due = await trx
     .selectFrom('forgetting_queries')
     .select('query_id')
     .orderBy('query_id')
     .limit(queriesAtOnce)
     .execute()
+  if (due.length === 0) return { gone: {}, done: true }
   const queries = due.map((row) => row.query_id)
-  const answers = await trx
+  const found = await trx
     .selectFrom('searches')
     .select('id')
     .where(oneOf('query_id', queries))
     .orderBy('id')
     .limit(answersAtOnce)
     .execute()
-  return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
-}
-
-/**
- * Selects the tasks of the given answers. If no answers are given, selects the tasks that have no answer. The statement
- * searches run by run, because the unique key starts with the run.
- */
-async function choosePending(
-  trx: Transaction<DB>,
-  queries: readonly string[],
-  answers: readonly number[],
-): Promise<readonly number[]> {
+  const answers = found.map(({ id }) => id)
+  // The tasks of these answers, or if there are none, the tasks without an answer. The statement searches run by run,
+  // because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
-  const rows = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
-  return rows.map(({ id }) => id)
+  const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
+  if (answers.length === 0 && pending.length === 0) {
+    return { gone: await endQueries(trx, queries), done: false }
+  }
+  const tasks = pending.map(({ id }) => id)
+  const paid = await forgetTasks(trx, tasks)
+  return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done: false }
 }
 
 /** Deletes tasks. The calls of the tasks stay, with their cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
-  const gone = await touched(
-    trx,
-    trx
-      .with('gone', (db) =>
-        db.deleteFrom('tasks').where(oneOf('id', tasks)).returning(['id', 'run_id']),
-      )
-      .insertInto('forgotten_tasks')
-      .columns(['task_id', 'run_id'])
-      .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
-      .onConflict((conflict) => conflict.doNothing()),
-  )
+  const gone = trx
+    .with('gone', (db) =>
+      db.deleteFrom('tasks').where(oneOf('id', tasks)).returning(['id', 'run_id']),
+    )
+    .insertInto('forgotten_tasks')
+    .columns(['task_id', 'run_id'])
+    .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
+    .onConflict((conflict) => conflict.doNothing())
   // The mark of each call is replaced. Therefore, a late answer matches no call and is not stored, and no process
   // requests the answer again.
-  const calls = await touched(
-    trx,
-    trx
-      .updateTable('calls')
-      .set({ query_id: nobody, error_message: null })
-      .set(({ fn, ...eb }) => ({
-        mark: eb.case().when('mark', 'is', null).then(fn<string>('gen_random_uuid')).end(),
-      }))
-      .where(oneOf('task_id', tasks)),
-  )
-  const bodies = await touched(
-    trx,
-    trx
-      .deleteFrom('raw_answers')
-      .using('calls')
-      .whereRef('raw_answers.call_id', '=', 'calls.id')
-      .where(oneOf('calls.task_id', tasks)),
-  )
-  return { tasks: gone, calls, raw_answers: bodies }
+  const calls = trx
+    .updateTable('calls')
+    .set({ query_id: nobody, error_message: null })
+    .set(({ fn, ...eb }) => ({
+      mark: eb.case().when('mark', 'is', null).then(fn<string>('gen_random_uuid')).end(),
+    }))
+    .where(oneOf('task_id', tasks))
+  const bodies = trx
+    .deleteFrom('raw_answers')
+    .using('calls')
+    .whereRef('raw_answers.call_id', '=', 'calls.id')
+    .where(oneOf('calls.task_id', tasks))
+  return {
+    tasks: await touched(trx, gone),
+    calls: await touched(trx, calls),
+    raw_answers: await touched(trx, bodies),
+  }
 }
 
 /**
@@ -374,11 +344,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
       return eb.fn('pg_advisory_xact_lock', [lockKey(name)]).as('locked')
     })
     .execute()
-  const ends = await findUnused(trx, queries)
-  const gone = await removeQueries(
-    trx,
-    ends.map((row) => row.query_id),
-  )
+  const gone = await removeQueries(trx, await findUnused(trx, queries))
   // The deleted entries include queries with an open task, because these queries are in use again.
   await trx.deleteFrom('forgetting_queries').where(oneOf('query_id', queries)).execute()
   return gone
@@ -386,42 +352,33 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
 
 /** Finds the queries that no answer, no task and no other list refers to. */
 async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
-  return trx
+  const unused = await trx
     .selectFrom('forgetting_queries as f')
     .where(oneOf('f.query_id', queries))
-    .where((eb) =>
-      eb.not(eb.exists(eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id'))),
-    )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('runs as r')
-            .crossJoinLateral((run) =>
-              run
-                .selectFrom('tasks as t')
-                .whereRef('t.run_id', '=', 'r.id')
-                .whereRef('t.query_id', '=', 'f.query_id')
-                .select('t.id')
-                .offset(eb.lit(0))
-                .as('t'),
-            ),
-        ),
-      ),
-    )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('lists as l')
-            .innerJoin('list_queries as m', 'm.list_id', 'l.id')
-            .whereRef('m.query_id', '=', 'f.query_id')
-            .whereRef('l.id', '<>', 'f.list_id'),
-        ),
-      ),
-    )
+    .where((eb) => {
+      const answers = eb.selectFrom('searches as s').whereRef('s.query_id', '=', 'f.query_id')
+      // Searches run by run, because the unique key starts with the run.
+      const runs = eb
+        .selectFrom('runs as r')
+        .crossJoinLateral((run) =>
+          run
+            .selectFrom('tasks as t')
+            .whereRef('t.run_id', '=', 'r.id')
+            .whereRef('t.query_id', '=', 'f.query_id')
+            .select('t.id')
+            .offset(eb.lit(0))
+            .as('t'),
+        )
+      const lists = eb
+        .selectFrom('lists as l')
+        .innerJoin('list_queries as m', 'm.list_id', 'l.id')
+        .whereRef('m.query_id', '=', 'f.query_id')
+        .whereRef('l.id', '<>', 'f.list_id')
+      return eb.and([answers, runs, lists].map((rows) => eb.not(eb.exists(rows))))
+    })
     .select('f.query_id')
     .execute()
+  return unused.map((row) => row.query_id)
 }
 
 /** Deletes queries, and all data that lists hold about these queries. */
@@ -466,20 +423,16 @@ async function clearDays(db: Database): Promise<void> {
       )
     await clear(db, table, left.limit(portion).select(rowPlace.as('place')))
   }
-  const unnamed = db
-    .selectFrom('seen_pages as t')
-    .where((eb) =>
-      eb.or([
-        eb.not(eb.exists(eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id'))),
-        eb.not(eb.exists(eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id'))),
-      ]),
-    )
+  const unnamed = db.selectFrom('seen_pages as t').where((eb) => {
+    const query = eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id')
+    const page = eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id')
+    return eb.or([eb.not(eb.exists(query)), eb.not(eb.exists(page))])
+  })
   await clear(db, 'seen_pages', unnamed.limit(portion).select(rowPlace.as('place')))
   const { kind, id } = mark
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
-/** Physical address of a row. */
 const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 

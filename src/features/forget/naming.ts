@@ -6,9 +6,7 @@ import {
   type AnyColumn,
   type Compilable,
   type Expression,
-  type ExpressionBuilder,
   expressionBuilder,
-  type ReferenceExpression,
   sql,
   type SqlBool,
   type Transaction,
@@ -18,15 +16,6 @@ import { statement } from '../../base/database/sql-file.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 
-/**
- * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only where it stands
- * alone, outside of longer words.
- */
-export function wordPattern(text: string): string {
-  const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
-  return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
-}
-
 /** True for a row whose column holds one of the given values. The list of values may be empty. */
 export function oneOf(
   column: AnyColumn<DB, keyof DB> | `${string}.${AnyColumn<DB, keyof DB>}`,
@@ -35,16 +24,6 @@ export function oneOf(
   return sql<SqlBool>`${sql.ref(column)} = any(${values})`
 }
 
-/** True for a row in which one of these columns matches the pattern. */
-export function mentions<T extends keyof DB>(
-  eb: ExpressionBuilder<DB, T>,
-  columns: readonly ReferenceExpression<DB, T>[],
-  pattern: string,
-): Expression<SqlBool> {
-  return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
-}
-
-/** Selects the related searches with the given text. */
 export function relatedTo(q: string) {
   return expressionBuilder<DB>()
     .selectFrom('related_searches')
@@ -88,7 +67,6 @@ export async function removeAnswers(
 /** Number of rows that were deleted or cleared, by table. */
 export type DeletedRows = Readonly<Record<string, number>>
 
-/** Adds up counts of deleted rows, table by table. */
 export function sumRows(counts: readonly DeletedRows[]): DeletedRows {
   const sum: Record<string, number> = {}
   for (const [table, rows] of counts.flatMap((one) => Object.entries(one))) {

@@ -8,13 +8,11 @@ import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import { oneOf } from './naming.ts'
 
-/** A list to be forgotten. */
 export interface List {
   readonly id: number
   readonly name: string
 }
 
-/** A list or query to be forgotten. */
 export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
@@ -53,39 +51,28 @@ export type Blockers = Awaited<ReturnType<typeof readBlockers>>
  */
 const lateAnswersMs = 10 * 60_000
 
-function runsInUse(db: Database) {
-  return db.selectFrom('runs as r').where((eb) => {
-    const open = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
-    return eb.or([
-      eb('r.state', 'in', ['planning', 'open']),
-      eb.and([
-        eb('r.state', '=', 'cancelled'),
-        eb('r.finished_at', '>', clockBefore(dayMs)),
-        eb.exists(open.where('t.state', '=', 'open')),
-      ]),
-    ])
-  })
-}
-
-function pendingCalls(db: Database) {
-  return db
-    .selectFrom('calls as c')
-    .leftJoin('tasks as t', 't.id', 'c.task_id')
-    .where((eb) =>
-      eb.or([
-        eb('c.outcome', 'is', null),
-        eb.and([
-          eb('c.outcome', '=', 'unknown'),
-          eb('c.washed_at', 'is', null),
-          eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
-        ]),
-      ]),
-    )
-}
-
 /** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
 export async function readBlockers(db: Database, subject: Forgettable) {
-  const [all, pending] = [runsInUse(db), pendingCalls(db)]
+  const all = db.selectFrom('runs as r').where((eb) => {
+    const tasks = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')
+    const cancelled = [
+      eb('r.state', '=', 'cancelled'),
+      eb('r.finished_at', '>', clockBefore(dayMs)),
+      eb.exists(tasks.where('t.state', '=', 'open')),
+    ]
+    return eb.or([eb('r.state', 'in', ['planning', 'open']), eb.and(cancelled)])
+  })
+  const pending = db
+    .selectFrom('calls as c')
+    .leftJoin('tasks as t', 't.id', 'c.task_id')
+    .where((eb) => {
+      const lost = [
+        eb('c.outcome', '=', 'unknown'),
+        eb('c.washed_at', 'is', null),
+        eb('c.unknown_at', '>', clockBefore(lateAnswersMs)),
+      ]
+      return eb.or([eb('c.outcome', 'is', null), eb.and(lost)])
+    })
   const [runs, calls, name] =
     subject.kind === 'list'
       ? [
@@ -114,7 +101,6 @@ export async function readBlockers(db: Database, subject: Forgettable) {
     .executeTakeFirstOrThrow()
 }
 
-/** Finds the queries with the given text. */
 export function findHeldQueries(db: Database, q: string) {
   return db
     .selectFrom('queries')

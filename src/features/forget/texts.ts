@@ -8,6 +8,7 @@ import {
   type Expression,
   type ExpressionBuilder,
   expressionBuilder,
+  type ReferenceExpression,
   sql,
   type SqlBool,
   type Transaction,
@@ -15,7 +16,16 @@ import {
 } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
-import { type DeletedRows, mentions, patiently, sumRows, touched, wordPattern } from './naming.ts'
+import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
+
+/**
+ * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only where it stands
+ * alone, outside of longer words.
+ */
+function wordPattern(text: string): string {
+  const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
+  return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
+}
 
 /** Placeholder for a deleted text in a column that must not be empty. */
 const blank = '(forgotten)'
@@ -50,6 +60,15 @@ function blanked<T extends keyof DB>(
   return { table, where, set: { [column]: blank } }
 }
 
+/** True for a row in which one of these columns matches the pattern. */
+function mentions<T extends keyof DB>(
+  eb: ExpressionBuilder<DB, T>,
+  columns: readonly ReferenceExpression<DB, T>[],
+  pattern: string,
+): Expression<SqlBool> {
+  return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
+}
+
 /** All places outside of answers that contain texts which people or programs wrote. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
@@ -64,21 +83,14 @@ function placesOf(subject: Forgettable): readonly Place[] {
 
 /** New values that clear a notice and prevent its delivery. */
 function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices'> {
-  const givenUp = eb.fn.coalesce('given_up_at', clock)
-  return {
-    said: blank,
-    fields: '{}',
-    problem: null,
-    given_up_at: eb
-      .case()
-      .when('told_at', 'is', null)
-      .then(givenUp)
-      .else(eb.ref('given_up_at'))
-      .end(),
-  }
+  const givenUp = eb
+    .case()
+    .when('told_at', 'is', null)
+    .then(eb.fn.coalesce('given_up_at', clock))
+    .else(eb.ref('given_up_at'))
+  return { said: blank, fields: '{}', problem: null, given_up_at: givenUp.end() }
 }
 
-/** Texts that may mention lists and queries. */
 function toldOfNights(pattern: string): readonly Place[] {
   return [
     placeIn(
@@ -108,7 +120,6 @@ function toldOfNights(pattern: string): readonly Place[] {
   ]
 }
 
-/** Texts that may mention queries. */
 function toldOfAnswers(pattern: string): readonly Place[] {
   const named = ['rule', 'subject', 'list', 'tag', 'domain', 'other_domain', 'feature'] as const
   return [
@@ -126,14 +137,10 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   ]
 }
 
-/** Rows that refer to a list by name or id. */
 function ofList({ id, name }: List): readonly Place[] {
   const all = expressionBuilder<DB>()
   const runs = all.selectFrom('runs').select('runs.id').where('runs.list_id', '=', id)
-  const schedules = all
-    .selectFrom('schedules')
-    .select('schedules.name')
-    .where('schedules.list', '=', name)
+  const schedules = all.selectFrom('schedules').select('schedules.name').where('list', '=', name)
   const label = `list=${name}`
   return [
     placeIn(
@@ -194,10 +201,8 @@ export async function countTexts(db: Database, subject: Forgettable): Promise<De
   const gone: Record<string, number> = {}
   for (const table of new Set(places.map((place) => place.table))) {
     const reasons = places.filter((place) => place.table === table).map(({ where }) => where)
-    gone[table] = await countOf(
-      db,
-      db.selectFrom(table).where((eb) => eb.or(reasons)),
-    )
+    const rows = db.selectFrom(table).where((eb) => eb.or(reasons))
+    gone[table] = await countOf(db, rows)
   }
   return gone
 }
@@ -226,14 +231,8 @@ async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<
     const id = sql.ref<string>(column)
     await words.where('id', 'in', trx.selectFrom(table).select(id.as('id'))).execute()
   }
-  const gone = await touched(
-    trx,
-    trx
-      .deleteFrom(kind)
-      .where('id', 'in', (eb) =>
-        eb.selectFrom('forgetting_words').where('kind', '=', kind).select('forgetting_words.id'),
-      ),
-  )
+  const unused = trx.selectFrom('forgetting_words').where('kind', '=', kind).select('id')
+  const gone = await touched(trx, trx.deleteFrom(kind).where('id', 'in', unused))
   await words.execute()
   return gone
 }

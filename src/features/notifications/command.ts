@@ -10,13 +10,11 @@ import { openMill } from '../../core/mill.ts'
 import { listNotices, type NoticeRow } from './news.ts'
 import { post, refusalOf } from './webhook.ts'
 
-/** Flags of `npm run notify`. */
 interface NotifyFlags {
   readonly test?: true
   readonly limit: string
 }
 
-/** Sends a test notice to the webhook, or lists the newest notices and their delivery state. */
 export async function runNotify({ options, env, closers }: Call<NotifyFlags>): Promise<Exit> {
   const limit = countFlag('limit', options.limit)
   const config = readConfig(env)

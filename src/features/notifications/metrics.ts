@@ -15,7 +15,6 @@ import { countNotices } from './news.ts'
 
 const states = ['answered', 'reused', 'failed', 'unknown'] as const
 
-/** Number of tasks finished by a worker, by outcome. */
 export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 
 interface MetricsOptions {
@@ -25,7 +24,6 @@ interface MetricsOptions {
   readonly floor: number
   /** Returns the task counts of the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts
-  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
 
@@ -76,7 +74,6 @@ type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
 
-/** Metrics of a process, in the text format of Prometheus. */
 export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptions) {
   const registry = new Registry()
   const registers = [registry]
@@ -99,8 +96,11 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
       const { waiting, given_up: lost } = await countNotices(db)
       return { notices_waiting: waiting, notices_given_up: lost }
     },
-    async () => taskTotals(counted?.()),
-  ]
+    async () => {
+      const counts = counted?.()
+      return counts === undefined ? {} : { tasks_total: states.map((each) => [each, counts[each]]) }
+    },
+  ] satisfies (() => Promise<Figures>)[]
   return {
     /** Records the duration of a paid request, in seconds. */
     observe: (seconds: number) => duration.observe(seconds),
@@ -113,10 +113,6 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
       return `${own}\n${others}\n`
     },
   }
-}
-
-function taskTotals(counts: TaskCounts | undefined): Figures {
-  return counts === undefined ? {} : { tasks_total: states.map((state) => [state, counts[state]]) }
 }
 
 /**
@@ -168,17 +164,15 @@ async function accountFigures(
 function taskFigures(db: Database): () => Promise<Figures> {
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
-  const countSuccesses = askSparingly(() => readSuccesses(db))
+  const readNewest = askSparingly(() => readSuccesses(db))
   return async () => {
     const [tasks, live] = [await countOpen(), await countLiveWorkers(db)]
+    const successes = await readNewest()
     return {
       tasks_open: tasks,
       tasks_unattended: live === 0 ? tasks : 0,
       workers: live,
-      last_success_timestamp_seconds: (await countSuccesses()).map((one) => [
-        one.list,
-        one.seconds,
-      ]),
+      last_success_timestamp_seconds: successes.map(({ list, seconds }) => [list, seconds]),
     }
   }
 }

@@ -15,24 +15,28 @@ interface MonitorOptions {
   /** Returns the reasons why this process can't work yet, one short line for each reason. */
   readonly problems?: () => readonly string[]
   readonly counted?: () => TaskCounts
-  /** Returns the text of further metrics, such as the metrics of the queue. */
   readonly more?: () => Promise<string>
 }
-
-const noticesEveryMs = 5_000
 
 /** Starts the forecast. Also starts health checks and metrics if a port is set, and notices if a webhook is set. */
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
   const { metricsHost: host, metricsPort: port, webhook, unattendedMs } = mill.config
   const { report } = options
-  const metrics = port === null ? null : await startMetrics(mill, options)
+  // The metrics library is optional, and only loaded if a port is set.
+  const metrics =
+    port === null
+      ? null
+      : (await import('./metrics.ts')).openMetrics({
+          ...{ db: mill.db, supplier: mill.supplier, floor: mill.config.creditFloor },
+          ...options,
+        })
   const problems = async () => [...(await databaseProblems(mill)), ...(options.problems?.() ?? [])]
   const health =
     metrics === null || port === null
       ? null
       : await startHealth({ host, port, problems, metrics: () => metrics.text() })
   if (health !== null) report(`health and metrics on http://${host}:${health.port}`)
-  const notices = { unattendedMs, report, everyMs: noticesEveryMs }
+  const notices = { unattendedMs, report, everyMs: 5_000 }
   const news = webhook === null ? null : startNotices(mill.db, { webhook, ...notices })
   const forecast = startForecast(mill)
   return {
@@ -48,12 +52,6 @@ export async function startMonitor(mill: Mill, options: MonitorOptions) {
   }
 }
 
-/** Loads the metrics library, which is optional. Called only if a port is set. */
-async function startMetrics({ db, supplier, config }: Mill, options: MonitorOptions) {
-  const { openMetrics } = await import('./metrics.ts')
-  return openMetrics({ db, supplier, floor: config.creditFloor, ...options })
-}
-
 async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
   try {
     await probeDatabase(db)
@@ -66,9 +64,7 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
 }
 
 interface HealthOptions {
-  /** Address to listen on. By default, only this machine can connect. */
   readonly host?: string
-  /** 0 means any free port. */
   readonly port: number
   /** Returns the reasons why this process can't work; empty if it can. A lack of credits does not count as a reason. */
   readonly problems: () => Promise<readonly string[]>
@@ -137,14 +133,10 @@ async function answer(
   }
 }
 
-// The version is the version of Prometheus' text format. Readers of plain text ignore it.
-const contentType = 'text/plain; version=0.0.4; charset=utf-8'
-
 function send(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, {
-    'content-type': contentType,
-    'cache-control': 'no-store',
-  })
+  // The version is the version of Prometheus' text format. Readers of plain text ignore it.
+  const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+  response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
   response.end(text)
 }
 

@@ -25,20 +25,20 @@ interface NoticeOptions {
   readonly webhook: Webhook
   /** Time after which open tasks without a worker are reported; 0 means that they are never reported. */
   readonly unattendedMs: number
-  readonly report: (line: string) => void
 }
 
 /** Records events and sends notices periodically, one check at a time. Purchases never wait for a check. */
 export function startNotices(
   db: Database,
-  { everyMs, ...options }: NoticeOptions & { readonly everyMs: number },
-): { close: () => Promise<void> } {
+  options: NoticeOptions & { readonly everyMs: number; readonly report: (line: string) => void },
+) {
+  const { everyMs, report } = options
   let looking: Promise<unknown> | null = null
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
     // A problem that repeats is reported only once. Work continues, and the next check tries again.
-    if (problem !== null && problem !== lastProblem) options.report(problem)
+    if (problem !== null && problem !== lastProblem) report(problem)
     lastProblem = problem
   }
   const look = () => {
@@ -48,15 +48,11 @@ export function startNotices(
     return looking
   }
   const timer = setInterval(() => void look(), everyMs)
-  // The last check also sends recent events, such as the end of the run.
-  const lastLook = async () => {
-    await looking
-    await look()
-  }
   return {
     close: async () => {
       clearInterval(timer)
-      await within(lastLook(), { ms: everyMs })
+      // The last check also sends recent events, such as the end of the run.
+      await within(Promise.resolve(looking).then(look), { ms: everyMs })
     },
   }
 }
@@ -76,10 +72,7 @@ export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>)
 }
 
 /** Records events and sends due notices. Returns why a notice could not be sent, or null if nothing failed. */
-export async function sendNotices(
-  db: Database,
-  options: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
-): Promise<string | null> {
+export async function sendNotices(db: Database, options: NoticeOptions): Promise<string | null> {
   try {
     await recordNotices(db, options)
     return await deliver(db, options.webhook)
@@ -93,7 +86,7 @@ export async function sendNotices(
  */
 export async function recordNotices(
   db: Database,
-  { webhook: { events }, unattendedMs }: Pick<NoticeOptions, 'webhook' | 'unattendedMs'>,
+  { webhook: { events }, unattendedMs }: NoticeOptions,
 ): Promise<void> {
   const seen: SeenEvent[] = []
   if (events.includes('night_overdue')) seen.push(...(await overdueNights(db)).map(overdueNotice))
@@ -147,7 +140,6 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
   }
 }
 
-/** Describes an event: fields that an API had never sent before. */
 function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   const { run, list, run_date: date, api } = about
   const named = found.map(({ place, field, answers }) => {
@@ -179,10 +171,11 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {
     const notice = await claimNotice(db, { kinds: webhook.events, forMs: claimMs })
-    if (notice === null) return problem
+    if (notice === undefined) return problem
     const failure = await tryOnce(webhook, notice)
     if (failure === null) {
-      await settleNotice(db, notice.id)
+      const sent = db.updateTable('notices').set({ told_at: clock, problem: null })
+      await sent.where('id', '=', notice.id).execute()
       continue
     }
     const usual = pausesMs[notice.tries - 1] ?? pausesMs.at(-1) ?? claimMs
@@ -214,7 +207,7 @@ export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
 ) {
-  const claimed = await db
+  return db
     .updateTable('notices')
     .set((eb) => ({ tries: eb('tries', '+', 1), due_at: clockIn(forMs) }))
     .where('id', '=', (eb) =>
@@ -241,15 +234,6 @@ export async function claimNotice(
       utcText(eb.ref('noted_at')).as('at'),
     ])
     .executeTakeFirst()
-  return claimed ?? null
-}
-
-async function settleNotice(db: Database, id: string): Promise<void> {
-  await db
-    .updateTable('notices')
-    .set({ told_at: clock, problem: null })
-    .where('id', '=', id)
-    .execute()
 }
 
 /**
@@ -274,7 +258,6 @@ async function putOffNotice(
   return put !== undefined && put.given_up_at !== null
 }
 
-/** A notice for display. */
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
 /** Reads the newest notices, newest first, with their delivery state. */
@@ -330,14 +313,9 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   const tasks = found === undefined ? 0 : await countOpenTasks(db)
   if (found === undefined || tasks === 0) return []
   const { since } = found
-  return [
-    {
-      kind: 'work_unattended',
-      subject: since.toISOString(),
-      said: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`,
-      fields: { tasks, since },
-    },
-  ]
+  const said = `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`
+  const subject = since.toISOString()
+  return [{ kind: 'work_unattended', subject, said, fields: { tasks, since } }]
 }
 
 /** Fields in the answers of one run that the API had never sent before the run. */
@@ -346,7 +324,6 @@ interface NewFields {
   readonly list: string
   readonly run_date: string
   readonly api: string
-  /** Number of answers with each field. */
   readonly found: readonly {
     readonly place: 'answer' | 'result'
     readonly field: string

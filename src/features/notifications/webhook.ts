@@ -11,7 +11,6 @@ const answerWithinMs = 10_000
 interface Posted {
   readonly ok: boolean
   readonly status: number
-  /** Beginning of the receiver's reply. */
   readonly said: string
   /** Wait that the receiver requests; null if the reply requests no wait. */
   readonly waitMs: number | null
@@ -25,8 +24,25 @@ export async function post(
   webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
   notice: Notice,
 ): Promise<Posted> {
+  const { address, authorization } = withoutLogin(webhook.url)
   const body = bodyOf(notice, webhook.format)
-  const answer = await ask(webhook.url, body, headersOf({ id: notice.id, body }, webhook.secret))
+  const answer = await fetch(address, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': 'querymill',
+      ...headersOf({ id: notice.id, body }, webhook.secret),
+      ...authorization,
+    },
+    body,
+    // A redirect counts as a rejection, because it would send the notice to a URL that was not configured.
+    redirect: 'manual',
+    signal: AbortSignal.timeout(answerWithinMs),
+  }).catch((cause: unknown) => {
+    // Only the code or name of the error is shown, because its message contains the URL.
+    const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
+    throw new Error(`expected the webhook to answer, got ${why}`, { cause })
+  })
   const { ok, status, headers } = answer
   const waitMs = readWait(headers.get('retry-after'), new Date())
   return { ok, status, said: await beginning(answer), waitMs }
@@ -34,27 +50,6 @@ export async function post(
 
 export function refusalOf({ status }: Posted): string {
   return `expected the webhook to accept a notice, got status ${status}`
-}
-
-async function ask(url: URL, body: string, own: Record<string, string>): Promise<Response> {
-  const { address, authorization } = withoutLogin(url)
-  try {
-    return await fetch(address, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json; charset=utf-8',
-        'user-agent': 'querymill',
-        ...own,
-        ...authorization,
-      },
-      body,
-      // A redirect counts as a rejection, because it would send the notice to a URL that was not configured.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(answerWithinMs),
-    })
-  } catch (cause) {
-    throw new Error(`expected the webhook to answer, got ${whyUnanswered(cause)}`, { cause })
-  }
 }
 
 const shownBytes = 300
@@ -69,12 +64,6 @@ async function beginning({ body }: Response): Promise<string> {
     // An error while reading is ignored: the status code has arrived, and the rest of the reply is not needed.
   }
   return ''
-}
-
-/** Returns only the code or name of an error, because the message of the error contains the URL. */
-function whyUnanswered(error: unknown): string {
-  if (!(error instanceof Error)) return 'an error'
-  return codeOf(error.cause) ?? error.name
 }
 
 /** Moves a name and password from the URL to a header, because fetch rejects URLs with credentials. */
@@ -103,11 +92,8 @@ export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   const { id, kind, text, at, fields } = notice
   if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })
   // A query or list name may look like Slack markup, so markup, links and mentions are disabled.
-  return JSON.stringify({ text: escaped(text), mrkdwn: false })
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return JSON.stringify({ text: escaped, mrkdwn: false })
 }
 
 /**
@@ -127,11 +113,7 @@ export function headersOf(
   return { ...named, 'webhook-signature': `v1,${signature}` }
 }
 
-const prefix = 'whsec_'
-
 function keyOf(secret: Secret): Buffer {
-  const text = secret.reveal()
-  return text.startsWith(prefix)
-    ? Buffer.from(text.slice(prefix.length), 'base64')
-    : Buffer.from(text)
+  const [, encoded] = /^whsec_(.*)$/s.exec(secret.reveal()) ?? []
+  return encoded === undefined ? Buffer.from(secret.reveal()) : Buffer.from(encoded, 'base64')
 }

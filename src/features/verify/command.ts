@@ -12,6 +12,7 @@ import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { bindParameters, nameParameters, only, readRows } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
+import { groupBy } from '../../base/query.ts'
 import { root } from '../../base/root.ts'
 import { type AnswerRows, readAnswers } from '../../core/answers/store.ts'
 import { openMill } from '../../core/mill.ts'
@@ -48,7 +49,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   const over = credits.filter(({ unexplained }) => unexplained > most)
   const ok = over.length === 0 && checks.every((check) => check.ok)
   if (options.json === true) {
-    const named = checks.map(({ name, violations }) => ({ name, ok: violations === 0, violations }))
+    const named = checks.map(({ name, ok: held, violations }) => ({ name, ok: held, violations }))
     printJson({ ok, checks: named, credits, unproved })
   } else {
     for (const line of checkLines(checks)) print(line)
@@ -91,19 +92,12 @@ export async function prove(
   }
 }
 
-/** Formats one line per group of checks, followed by the failed checks of the group. */
 function checkLines(checks: readonly Check[]): readonly string[] {
-  const groups = [...new Set(checks.map(({ group }) => group))]
-  return groups.flatMap((group) => {
-    const members = checks.filter((check) => check.group === group)
+  return [...groupBy(checks, ({ group }) => group)].flatMap(([group, members]) => {
     const violated = members.filter(({ ok }) => !ok)
-    const all = count(members.length, 'check')
-    const heading =
-      violated.length === 0
-        ? `${group}: ${all} hold`
-        : `${group}: ${members.length - violated.length} of ${all} hold`
+    const held = violated.length === 0 ? '' : `${members.length - violated.length} of `
     return [
-      heading,
+      `${group}: ${held}${count(members.length, 'check')} hold`,
       ...violated.map(({ name, violations }) => `  ${name}: ${count(violations, 'violation')}`),
     ]
   })
@@ -217,7 +211,6 @@ interface AnswerFigures {
   readonly result_count: number
 }
 
-/** A URL, with the values that are derived from it. */
 interface StoredPage {
   readonly url: string
   readonly url_key: string
@@ -254,16 +247,14 @@ async function* readProofs(db: Database, sample: number | null, size: number) {
 }
 
 async function draw(db: Database, size: number): Promise<readonly number[]> {
-  const drawn = await db
-    .selectFrom('raw_answers')
-    .select('call_id')
+  const bodies = db.selectFrom('raw_answers').select('call_id')
+  const drawn = await bodies
     .orderBy((eb) => eb.fn('random'))
     .limit(size)
     .execute()
   return drawn.map((body) => body.call_id)
 }
 
-/** Reads the pages that the given answers refer to. */
 async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
   const shown = (table: 'organic_results' | 'search_features') =>
     db
@@ -289,14 +280,9 @@ async function countAnswers(db: Database) {
       eb.fn
         .countAll<number>()
         .filterWhere('s.archived', '=', false)
-        .filterWhere(
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom('raw_answers as r')
-                .select('r.call_id')
-                .whereRef('r.call_id', '=', 's.call_id'),
-            ),
+        .filterWhere((of) =>
+          of.not(
+            of.exists(of.selectFrom('raw_answers as r').whereRef('r.call_id', '=', 's.call_id')),
           ),
         )
         .as('bodiless'),
@@ -342,16 +328,14 @@ export async function runChecks(
   }
   const checks: Check[] = []
   for (const { path, group, name, file } of readChecks()) {
-    const used = Object.entries(parameters).filter(([parameter]) => file.names.includes(parameter))
-    const counted = await db.executeQuery(
-      bindParameters<{ violations: number }>(path, file, Object.fromEntries(used)),
-    )
-    checks.push(checkOf(group, name, only(counted.rows).violations))
+    const entries = Object.entries(parameters).filter(([each]) => file.names.includes(each))
+    const query = bindParameters<{ violations: number }>(path, file, Object.fromEntries(entries))
+    const { rows } = await db.executeQuery(query)
+    checks.push(checkOf(group, name, only(rows).violations))
   }
   return checks
 }
 
-/** Builds the result of a check from the number of violating rows. */
 function checkOf(group: string, name: string, violations: number): Check {
   return { group, name, ok: violations === 0, violations }
 }

@@ -83,7 +83,7 @@ async function makeStage() {
 
 /** Temporary tables from which related searches are selected. */
 async function makeFrontier(db: Describer['db']) {
-  const sources = { list: 1, into: null, from: 0, until: 0, origin: 'live', api: 'api.example.com' }
+  const sources = { list: 1, into: 0, from: 0, until: 0, origin: 'live', api: 'api.example.com' }
   await db.transaction().execute(async (trx) => {
     await rankFrontier(trx, sources)
     await sql`create temporary table kept_sources (like frontier_sources)`.execute(trx)

@@ -3,7 +3,7 @@ import type { Query } from '../../../src/base/query.ts'
 import {
   choose,
   readFilter,
-  scriptsOfAll,
+  scriptsOf,
   type SelectionRules,
   twinKey,
   writtenLike,
@@ -105,7 +105,7 @@ describe('the selection', () => {
   })
 
   test('has only texts in the script of the list', async () => {
-    const scripts = scriptsOfAll(['купить телефон'])
+    const scripts = scriptsOf(['купить телефон'])
     const texts = ['купить iphone', 'iphone', 'buy phone', '電話', '2024'].map((q) => named(q))
     const found = await chosen(texts, { scripts })
     expect(found).toMatchObject({
@@ -117,7 +117,7 @@ describe('the selection', () => {
 
 describe('the script of a list', () => {
   test('is every script that its queries use', () => {
-    const list = scriptsOfAll(['東京', 'шины', 'tyres'])
+    const list = scriptsOf(['東京', 'шины', 'tyres'])
     const texts = ['ホテル', 'зимние шины', 'winter', 'ελλάδα', '서울', 'עברית', 'ไทย']
     expect(texts.filter((text) => writtenLike(text, list))).toEqual([
       'ホテル',

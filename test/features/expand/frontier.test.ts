@@ -16,7 +16,7 @@ async function ranked(more: Partial<FrontierSources> = {}) {
   return scene.db.transaction().execute(async (trx) => {
     const sources = {
       list: rows[0]?.id ?? 0,
-      into: null,
+      into: 0,
       from: 0,
       until: 0,
       origin: 'live',
