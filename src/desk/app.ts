@@ -1,5 +1,7 @@
 // Builds the web application of the desk: routes, sign-in, pages and live updates.
 
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
 import { NotThere, PageAddress } from './address.ts'
 import { type Asset, type Assets, pageHeaders } from './assets.ts'
@@ -62,8 +64,7 @@ async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Resp
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
   const view = await page.answer(address, reading, place)
-  const frame = frameOf(parts, { page, href: place.href })
-  return c.html(layOut(view, place, frame), 200, pageHeaders)
+  return c.html(layOut(view, place, frameOf(parts, page)), 200, pageHeaders)
 }
 
 async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<Response> {
@@ -73,53 +74,24 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
     parts.report(
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
-  const href = (path: string) => path
   // A rejected visitor must not learn anything about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
-  const frame = frameOf(parts, { page: null, href })
-  const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
-  return c.html(layOut(view, null, shown), status, pageHeaders)
+  const frame = { ...frameOf(parts, null), again, ...(known ? {} : { pages: [], leave: false }) }
+  return c.html(layOut(view, null, frame), status, pageHeaders)
 }
 
-function frameOf(
-  { assets, pages, guard }: DeskParts,
-  { page, href }: { page: DeskPage | null; href: (path: string) => string | null },
-): Frame {
-  const nav = pages.flatMap(({ nav: name, path, area }) =>
-    name === null ? [] : [{ name, path, area, href: href(path) }],
-  )
-  const { path = '', area = null, live = null } = page ?? {}
-  return {
-    assets,
-    nav,
-    path,
-    area,
-    live: live !== null,
-    leave: guard.sessions !== null,
-    again: null,
-  }
+function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Frame {
+  return { assets, pages, page, leave: guard.sessions !== null, again: null }
 }
 
-/** Streams a file as its reader consumes it. An error that occurs before the first piece is shown as a page. */
+/** Streams a file. An error that occurs before the first piece is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const { type, name, pieces } = await file.send(address, reading)
-  const reader = pieces[Symbol.asyncIterator]()
-  let next = await reader.next()
-  const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (next.done === true) return controller.close()
-      const { value } = next
-      controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
-      next = await reader.next()
-    },
-    async cancel() {
-      await reader.return?.()
-    },
-  })
-  return c.body(body, 200, {
+  const body = Readable.from(pieces, { objectMode: false })
+  await once(body, 'readable')
+  return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, 200, {
     ...pageHeaders,
     // A stored body is untrusted, so it must not run as a page of the desk.
     'content-security-policy': "default-src 'none'; sandbox",

@@ -124,7 +124,7 @@ export async function serveDesk(
   const port = await listenOn(server, options)
   const tables = new DeskTables(config, report)
   const sessions = password === null ? null : new Sessions(password, port)
-  const guard = new HostGuard({ host, publicUrl, sessions })
+  const guard = new HostGuard(host, publicUrl, sessions)
   const live = new LiveRooms({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {

@@ -35,9 +35,7 @@ export async function readingOf(
     suspects,
     signal,
     forecast: () =>
-      tables.forecasts.read(() =>
-        withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db })),
-      ),
+      tables.forecast(() => withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))),
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),
     briefly: (read) =>

@@ -48,18 +48,16 @@ function isAway(error: unknown): boolean {
   return troubleOf(error) === 'away' && codeOf(error) !== null
 }
 
-function said(status: Problem['status'], title: string, text: string): Problem {
+const overview = html`<p><a href="/">To the overview</a></p>`
+
+function said(status: Problem['status'], title: string, text: string, more = overview): Problem {
   const body = html`<section class="problem" role="alert">
     <p>${text}</p>
-    <p><a href="/">To the overview</a></p>
+    ${more}
   </section>`
   return { status, view: { title, body }, again: null, bug: false }
 }
 
 function waiting(title: string, text: string, detail: string): Problem {
-  const body = html`<section class="problem" role="alert">
-    <p>${text}</p>
-    <p class="soft">${detail}</p>
-  </section>`
-  return { status: 503, view: { title, body }, again: againSeconds, bug: false }
+  return { ...said(503, title, text, html`<p class="soft">${detail}</p>`), again: againSeconds }
 }

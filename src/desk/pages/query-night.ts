@@ -22,7 +22,7 @@ import {
   to,
 } from '../drawing/parts.ts'
 import { column, table } from '../drawing/tables.ts'
-import { definePage, type FilePage, inOnePiece, type PagePlace } from '../page.ts'
+import { definePage, type FilePage, type PagePlace } from '../page.ts'
 import { chooser, dayField } from './choose.ts'
 import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
@@ -136,7 +136,7 @@ export const keptBody: FilePage = {
     return {
       type: json ? 'application/json' : 'application/octet-stream',
       name: `answer-${call}${kept.truncated ? '-truncated' : ''}.${json ? 'json' : 'txt'}`,
-      pieces: inOnePiece(kept.body),
+      pieces: kept.body,
     }
   },
 }
