@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
 import { NotThere, PageAddress } from './address.ts'
-import { type Asset, type Assets, pageHeaders } from './assets.ts'
-import { addDoor, cameFrom, type DeskEnv, type HostGuard } from './guard.ts'
+import { type Assets, pageHeaders } from './assets.ts'
+import { addDoor, type DeskEnv, type HostGuard } from './guard.ts'
 import { type Frame, layOut } from './layout.ts'
 import type { LiveRooms } from './live.ts'
 import type { DeskPage, FilePage } from './page.ts'
@@ -21,7 +21,11 @@ interface DeskParts extends DeskGround {
   readonly live: LiveRooms
 }
 
-type Here = Context<DeskEnv>
+const assetHeaders = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+}
 
 /** Defines all routes of the desk. Apart from signing in and out, all routes accept only GET. */
 export function makeApp(parts: DeskParts): Hono<DeskEnv> {
@@ -30,18 +34,20 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
     parts.guard.checkSource(c)
     await next()
   })
-  for (const asset of Object.values(parts.assets)) addAsset(app, asset)
+  for (const { path, type, text } of Object.values(parts.assets)) {
+    app.get(path, (c) => c.body(text, 200, { ...assetHeaders, 'content-type': type }))
+  }
   addDoor(app, parts)
   app.use(async (c, next) => {
     if (parts.guard.admits(c)) return next()
     const wanted = c.req.header('sec-fetch-dest') ?? 'document'
-    if (c.req.method === 'GET' && wanted === 'document')
-      return c.redirect(`/enter?to=${encodeURIComponent(cameFrom(c))}`, 303)
+    if (c.req.method === 'GET' && wanted === 'document') {
+      const { pathname, search } = new URL(c.req.url)
+      return c.redirect(`/enter?to=${encodeURIComponent(pathname + search)}`, 303)
+    }
     return c.text('The desk needs its password.\n', 401, pageHeaders)
   })
-  for (const page of parts.pages) {
-    app.get(page.path, (c) => showPage(c, parts, page))
-  }
+  for (const page of parts.pages) app.get(page.path, (c) => showPage(c, parts, page))
   for (const file of parts.files) app.get(file.path, (c) => sendFile(c, parts, file))
   app.get('/live', (c) => parts.live.open(c, () => parts.guard.admits(c)))
   app.notFound((c) => showProblem(c, parts, new NotThere('There is no such page.')))
@@ -49,17 +55,7 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   return app
 }
 
-function addAsset(app: Hono<DeskEnv>, { path, type, text }: Asset): void {
-  const headers = {
-    'content-type': type,
-    'cache-control': 'public, max-age=31536000, immutable',
-    'x-content-type-options': 'nosniff',
-    'cross-origin-resource-policy': 'same-origin',
-  }
-  app.get(path, (c) => c.body(text, 200, headers))
-}
-
-async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Response> {
+async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
@@ -67,7 +63,11 @@ async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Resp
   return c.html(layOut(view, place, frameOf(parts, page)), 200, pageHeaders)
 }
 
-async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<Response> {
+async function showProblem(
+  c: Context<DeskEnv>,
+  parts: DeskParts,
+  thrown: unknown,
+): Promise<Response> {
   const error = await parts.tables.explain(thrown)
   const { status, view, again, bug } = problemOf(error)
   if (bug)
@@ -88,7 +88,7 @@ function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Fr
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
-  const { type, name, pieces } = await file.send(address, reading)
+  const { type = 'text/csv; charset=utf-8', name, pieces } = await file.send(address, reading)
   const body = Readable.from(pieces, { objectMode: false })
   await once(body, 'readable')
   return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, 200, {

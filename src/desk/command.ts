@@ -16,7 +16,6 @@ import { LiveRooms } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
-/** Flags of `npm run desk`. */
 interface DeskFlags {
   readonly port?: string
   readonly host?: string
@@ -162,7 +161,6 @@ async function listenOn(server: Server, { host, port }: DeskPlace): Promise<numb
   return (server.address() as AddressInfo).port
 }
 
-/** Gives requests in progress a moment to finish. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()

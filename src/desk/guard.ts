@@ -14,12 +14,10 @@ import { type Assets, pageHeaders } from './assets.ts'
 import { html } from './drawing/html.ts'
 import { layOut } from './layout.ts'
 
-/** Environment of each request, including Node's connection. */
 export interface DeskEnv {
   readonly Bindings: HttpBindings
 }
 
-/** Error for a rejected visitor, with the reason. */
 export class Refused extends Error {
   readonly status: 401 | 403 | 413 | 429
 
@@ -137,7 +135,9 @@ export function addDoor(
   app.get('/enter', (c) => show(c, null, 200))
   app.post('/enter', async (c) => {
     guard.checkForm(c)
-    const typed = (await readForm(c)).get('password') ?? ''
+    if (Number(c.req.header('content-length') ?? Infinity) > largestForm)
+      throw new Refused(413, 'The form is too large.')
+    const typed = new URLSearchParams(await c.req.text()).get('password') ?? ''
     const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
     if (tried === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
     if (tried === 'wrong') return show(c, 'Wrong password.', 403)
@@ -152,25 +152,12 @@ export function addDoor(
   })
 }
 
-/** The page that the visitor requested before signing in. */
-export function cameFrom(c: Context<DeskEnv>): string {
-  const { pathname, search } = new URL(c.req.url)
-  return pathname + search
-}
-
 /** Accepts only a path of the desk: a redirect to another site would abuse the visitor's trust. */
 function localPath(to: string | undefined): string {
   const base = 'http://desk.invalid'
   const url = to?.startsWith('/') === true ? parseUrl(to, base) : null
   if (url === null || url.origin !== base || url.pathname.startsWith('//')) return '/'
   return url.pathname + url.search
-}
-
-async function readForm(c: Context<DeskEnv>): Promise<URLSearchParams> {
-  if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
-    throw new Refused(413, 'The form is too large.')
-  }
-  return new URLSearchParams(await c.req.text())
 }
 
 function form(to: string, problem: string | null) {
@@ -222,12 +209,10 @@ export class Sessions {
     return { token: this.#issue(now) }
   }
 
-  /** True if a request's cookies contain a valid session. */
   knows(c: Context): boolean {
     return (this.#tokens.get(this.#fingerprintIn(c)) ?? 0) > Date.now()
   }
 
-  /** Ends the session in a request's cookies. */
   leave(c: Context): void {
     this.#tokens.delete(this.#fingerprintIn(c))
   }
@@ -258,7 +243,6 @@ function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }
 
-/** Reads the password from the first line of a file. */
 export function readPassword(path: string, shown: string): { password: Secret; exposed: boolean } {
   let text: string
   let mode: number

@@ -8,7 +8,6 @@ import type { DeskPage, PagePlace, View } from './page.ts'
 
 export interface Frame {
   readonly assets: Assets
-  /** Pages of the navigation. */
   readonly pages: readonly DeskPage[]
   /** The page that is shown; null for a problem and for the form to sign in. */
   readonly page: DeskPage | null
@@ -18,7 +17,6 @@ export interface Frame {
   readonly again: number | null
 }
 
-/** Lays out a whole page: its content, its place in the navigation, and its filters. */
 export function layOut(view: View, place: PagePlace | null, frame: Frame): string {
   const { assets, again } = frame
   return html`<!doctype html>

@@ -78,7 +78,6 @@ class LiveRoom {
   }
 }
 
-/** Live pages, each with its visitors. */
 export class LiveRooms {
   readonly #rooms: ReadonlyMap<string, LiveRoom>
   readonly #closing = new AbortController()

@@ -33,15 +33,10 @@ export interface DeskReading {
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }
 
-export interface PagePlace {
+export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'suspects'> {
   readonly path: string
   readonly filters: URLSearchParams
   readonly zone: string
-  readonly today: string
-  /** Origins of answers shown, such as `live,sandbox`. */
-  readonly origins: string
-  /** If true, includes the answers of suspect runs. */
-  readonly suspects: boolean
   /**
    * Builds an address of the desk with the filters that every page has. Returns null if the address can't be linked
    * from this page.
@@ -102,7 +97,8 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
 
 /** A download: a table as CSV, or a body as received. */
 interface Sent {
-  readonly type: string
+  /** The default is CSV. */
+  readonly type?: string
   /** File name. Because of the name, the browser saves the file instead of displaying it. */
   readonly name: string
   readonly pieces: AsyncIterable<string | Uint8Array> | Buffer

@@ -12,7 +12,6 @@ import type { DeskGround } from './tables.ts'
 const pageTimeoutMs = 15_000
 const forecastMs = 2_000
 const brieflyMs = 1_000
-const kept = ['origins', 'suspects'] as const
 
 /** Read access of a page, with the filters that every page has. */
 export async function readingOf(
@@ -43,13 +42,9 @@ export async function readingOf(
   }
 }
 
-/** Context of a page for building links. */
 export function pagePlace(path: string, address: PageAddress, reading: DeskReading): PagePlace {
   const { config, today, origins, suspects } = reading
-  const filters = kept.flatMap((name) => {
-    const value = address.text(name)
-    return value === null ? [] : [[name, value] as const]
-  })
+  const kept = { origins: address.text('origins'), suspects: address.text('suspects') }
   return {
     path,
     filters: address.filters,
@@ -59,7 +54,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
     suspects,
     id: (name) => name,
     still: false,
-    href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(filters), ...more }),
+    href: (to, more = {}) => hrefOf(to, { ...kept, ...more }),
   }
 }
 

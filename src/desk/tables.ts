@@ -83,7 +83,6 @@ export class DeskTables {
     }
   }
 
-  /** Explains a read error. If the schema has changed, the explanation says so. */
   async explain(error: unknown): Promise<unknown> {
     if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
     try {
@@ -111,7 +110,6 @@ export class DeskTables {
     return this.#forecast.read(read, (began) => restAfter(began, leastKeptMs))
   }
 
-  /** Closes the database. Safe to call if the database was never opened. */
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
     await this.#closers.close()
