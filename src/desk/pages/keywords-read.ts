@@ -21,22 +21,17 @@ interface KeywordDay {
   readonly stored: number | null
 }
 
-/** Two days to compare, and the stored days up to the later day, newest first. */
-export interface KeywordDays {
-  readonly now: KeywordDay
-  readonly before: KeywordDay
-  readonly stored: readonly KeywordDay[]
-}
+export type KeywordDays = NonNullable<Awaited<ReturnType<typeof chooseDays>>>
 
 /**
  * Chooses the days to compare. By default, these are the newest stored day, and the last day with a run before that
  * day. For a day without a run, the last day with a run before it is used. Days that are not stored are computed from
- * their answers. Returns null if there are no runs.
+ * their answers. The result also has all stored days up to the later day, newest first. It is null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
-): Promise<KeywordDays | null> {
+) {
   // Parallel workers are off: a page reads a hundred thousand narrow rows, and starting the workers would cost more
   // than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
@@ -108,22 +103,16 @@ export type Keyword = Awaited<ReturnType<typeof readKeywordDetails>>[number]
 type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id' | 'fetched_at' | 'origin' | 'api'>
 
 /** Days whose keywords are stored with the current settings, newest first. */
-async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+  const basis = (name: 'analysis.basis' | 'analysis.keyword_basis') =>
+    db.selectNoFrom(({ fn }) => fn<string>(name).as('basis'))
   return db
     .selectFrom('finished_days as days')
     .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
     .select(['days.run_date as day', 'days.id as finish', 'kept.id as stored'])
     .where('days.made_at', 'is not', null)
-    .where(
-      'days.basis',
-      '=',
-      db.selectNoFrom(({ fn }) => fn<string>('analysis.basis').as('basis')),
-    )
-    .where(
-      'kept.basis',
-      '=',
-      db.selectNoFrom(({ fn }) => fn<string>('analysis.keyword_basis').as('basis')),
-    )
+    .where('days.basis', '=', basis('analysis.basis'))
+    .where('kept.basis', '=', basis('analysis.keyword_basis'))
     .orderBy('day', 'desc')
     .execute()
 }
