@@ -44,7 +44,9 @@ export async function readingOf(
 
 export function pagePlace(path: string, address: PageAddress, reading: DeskReading): PagePlace {
   const { config, today, origins, suspects } = reading
-  const kept = { origins: address.text('origins'), suspects: address.text('suspects') }
+  const kept = (['origins', 'suspects'] as const)
+    .map((name) => [name, address.text(name)] as const)
+    .filter(([, value]) => value !== null)
   return {
     path,
     filters: address.filters,
@@ -54,7 +56,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
     suspects,
     id: (name) => name,
     still: false,
-    href: (to, more = {}) => hrefOf(to, { ...kept, ...more }),
+    href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(kept), ...more }),
   }
 }
 
