@@ -4,7 +4,7 @@ import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
 import { scrub, scrubbedReason } from '../base/secret.ts'
 import { BadAddress, NotThere } from './address.ts'
-import { html } from './drawing/html.ts'
+import { type Html, html } from './drawing/html.ts'
 import { Refused } from './guard.ts'
 import type { View } from './page.ts'
 
@@ -48,16 +48,19 @@ function isAway(error: unknown): boolean {
   return troubleOf(error) === 'away' && codeOf(error) !== null
 }
 
-const overview = html`<p><a href="/">To the overview</a></p>`
-
-function said(status: Problem['status'], title: string, text: string, more = overview): Problem {
-  const body = html`<section class="problem" role="alert">
-    <p>${text}</p>
-    ${more}
-  </section>`
-  return { status, view: { title, body }, again: null, bug: false }
+function said(status: Problem['status'], title: string, text: string): Problem {
+  const words = html`<p>${text}</p>
+    <p><a href="/">To the overview</a></p>`
+  return problem(status, title, words)
 }
 
 function waiting(title: string, text: string, detail: string): Problem {
-  return { ...said(503, title, text, html`<p class="soft">${detail}</p>`), again: againSeconds }
+  const words = html`<p>${text}</p>
+    <p class="soft">${detail}</p>`
+  return { ...problem(503, title, words), again: againSeconds }
+}
+
+function problem(status: Problem['status'], title: string, words: Html): Problem {
+  const body = html`<section class="problem" role="alert">${words}</section>`
+  return { status, view: { title, body }, again: null, bug: false }
 }

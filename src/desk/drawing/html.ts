@@ -72,14 +72,14 @@ export function link(url: string | null, text: string | null): Html {
   return html`<a href="${parsed.href}" rel="noopener noreferrer nofollow">${text}</a>`
 }
 
+const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
+
 /** Formats a number for people: `12,345`. */
-export const numberText = new Intl.NumberFormat('en', { maximumFractionDigits: 2 }).format
+export const numberText = (value: number) => grouped.format(value)
 
 /** Formats a number for limited space: `12.35K`. */
-export const shortNumber = new Intl.NumberFormat('en', {
-  notation: 'compact',
-  maximumFractionDigits: 2,
-}).format
+export const shortNumber = (value: number) => compact.format(value)
 
 const points = new Intl.NumberFormat('en', {
   minimumFractionDigits: 2,

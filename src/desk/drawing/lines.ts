@@ -100,7 +100,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
       const spot = { x: middle, y: height - 8, 'text-anchor': 'middle' }
       return element('text', { class: 'tick time', ...spot }, text)
     })}
-    ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), frame, name))}
+    ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), { ...frame, name }))}
     ${noteMarks(chart.notes ?? [], frame)} ${eventMarks(chart.events ?? [], frame)}
     ${markLine(chart, frame)}
     ${series.map((one, index) => path(one, index, { ...frame, ...chart }))}
@@ -330,8 +330,10 @@ function timeLabels(grain: LineChart['grain'], { x, within, left, right }: Frame
   return shown.map((tick, index) => ({ at: x(tick), text: texts[index] ?? '' }))
 }
 
-const inUtc = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format
+const inUtc = (options: Intl.DateTimeFormatOptions) => {
+  const format = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
+  return (at: Date) => format.format(at)
+}
 const day = inUtc({ day: 'numeric', month: 'short' })
 const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
 const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
@@ -368,8 +370,7 @@ function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame)
 function upright(
   kind: 'mark' | 'unanswered',
   x: number,
-  { top, bottom }: Frame,
-  name: string | null = null,
+  { top, bottom, name = null }: Frame & { readonly name?: string | null },
 ): Html {
   const title = name === null ? null : element('title', {}, name)
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)

@@ -78,7 +78,7 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
     ${span.since} to ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
-    ${held.map((one, index) => domainPart(figures, one, `domain-${index + 1}`, place))}
+    ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
     ${
       books === null
         ? null
@@ -124,7 +124,11 @@ const trendOf = ({ narrowed }: Figures) => ({
 })
 
 /** Draws the desk's page of a domain, with positions for the highest-weighted queries. */
-function domainPart(figures: Figures, held: DomainFound, id: string, around: PagePlace): Html {
+function domainPart(
+  { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
+  id: string,
+  around: PagePlace,
+): Html {
   const { domain, label } = held.known
   const place = insidePlace(around, id)
   return html`<h2 class="part" id="${id}" dir="auto">
@@ -223,15 +227,15 @@ export interface ReportOrder extends FigureOptions {
 const mostLists = 5
 
 /** Reads the report in one snapshot, with the statements of the desk's pages. */
-export async function readReport(trx: Database, { config, ...options }: ReportOrder) {
+export async function readReport(trx: Database, order: ReportOrder) {
+  const { config, ...options } = order
   const figures = await readFigures(trx, options)
-  const isChosen = listFilter(options.slice)
   return {
     figures,
     held: await readHeld(trx, figures),
-    lists: await readLists(trx, figures, isChosen),
+    lists: await readLists(trx, figures, order),
     // Credits and operations; null if the login may not read the internal tables.
-    books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, config, isChosen) : null,
+    books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, order) : null,
     zone: config.zone,
   }
 }
@@ -253,8 +257,9 @@ async function readHeld(
 async function readLists(
   trx: Database,
   { span }: Figures,
-  isChosen: (list: string) => boolean,
+  { slice }: ReportOrder,
 ): Promise<readonly CoverageFound[]> {
+  const isChosen = listFilter(slice)
   const all = await readListFacts(trx, null)
   const newest = all
     .filter(({ name, runDate }) => isChosen(name) && runDate !== null && runDate >= span.since)
@@ -269,9 +274,9 @@ async function readLists(
 async function readBooks(
   trx: Database,
   { span, origins }: Figures,
-  config: ReportOrder['config'],
-  isChosen: (list: string) => boolean,
+  { config, slice }: ReportOrder,
 ) {
+  const isChosen = listFilter(slice)
   const zoned = { ...span, zone: config.zone }
   const money = await readAccountsFound(trx, zoned)
   const nights = await readCalendar(trx, { ...span, limit: mostEntries })
