@@ -21,17 +21,22 @@ interface KeywordDay {
   readonly stored: number | null
 }
 
-export type KeywordDays = NonNullable<Awaited<ReturnType<typeof chooseDays>>>
+/** Two days to compare, and the stored days up to the later day, newest first. */
+export interface KeywordDays {
+  readonly now: KeywordDay
+  readonly before: KeywordDay
+  readonly stored: readonly KeywordDay[]
+}
 
 /**
  * Chooses the days to compare. By default, these are the newest stored day, and the last day with a run before that
  * day. For a day without a run, the last day with a run before it is used. Days that are not stored are computed from
- * their answers. The result also has all stored days up to the later day, newest first. It is null if there are no runs.
+ * their answers. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
-) {
+): Promise<KeywordDays | null> {
   // Parallel workers are off: a page reads a hundred thousand narrow rows, and starting the workers would cost more
   // than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
