@@ -46,7 +46,6 @@ export class PageAddress {
     return expectDay(name, this.part(name))
   }
 
-  /** Text of a filter; null if the filter is missing or empty. */
   text(name: string): string | null {
     const text = this.#filters.get(name)?.trim() ?? ''
     if (text.length > longestText) {
@@ -59,7 +58,6 @@ export class PageAddress {
     return text === '' ? null : text
   }
 
-  /** All values of a repeatable filter. */
   texts(name: string): readonly string[] {
     return this.#filters.getAll(name).filter((text) => text.trim() !== '' && !text.includes('\0'))
   }

@@ -1,9 +1,11 @@
 // Builds the web application of the desk: routes, sign-in, pages and live updates.
 
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { type Context, Hono } from 'hono'
 import { NotThere, PageAddress } from './address.ts'
-import { type Asset, type Assets, pageHeaders } from './assets.ts'
-import { addDoor, cameFrom, type DeskEnv, type HostGuard } from './guard.ts'
+import { type Assets, pageHeaders } from './assets.ts'
+import { addDoor, type DeskEnv, type HostGuard } from './guard.ts'
 import { type Frame, layOut } from './layout.ts'
 import type { LiveRooms } from './live.ts'
 import type { DeskPage, FilePage } from './page.ts'
@@ -19,7 +21,11 @@ interface DeskParts extends DeskGround {
   readonly live: LiveRooms
 }
 
-type Here = Context<DeskEnv>
+const assetHeaders = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+}
 
 /** Defines all routes of the desk. Apart from signing in and out, all routes accept only GET. */
 export function makeApp(parts: DeskParts): Hono<DeskEnv> {
@@ -28,18 +34,20 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
     parts.guard.checkSource(c)
     await next()
   })
-  for (const asset of Object.values(parts.assets)) addAsset(app, asset)
+  for (const { path, type, text } of Object.values(parts.assets)) {
+    app.get(path, (c) => c.body(text, 200, { ...assetHeaders, 'content-type': type }))
+  }
   addDoor(app, parts)
   app.use(async (c, next) => {
     if (parts.guard.admits(c)) return next()
     const wanted = c.req.header('sec-fetch-dest') ?? 'document'
-    if (c.req.method === 'GET' && wanted === 'document')
-      return c.redirect(`/enter?to=${encodeURIComponent(cameFrom(c))}`, 303)
+    if (c.req.method === 'GET' && wanted === 'document') {
+      const { pathname, search } = new URL(c.req.url)
+      return c.redirect(`/enter?to=${encodeURIComponent(pathname + search)}`, 303)
+    }
     return c.text('The desk needs its password.\n', 401, pageHeaders)
   })
-  for (const page of parts.pages) {
-    app.get(page.path, (c) => showPage(c, parts, page))
-  }
+  for (const page of parts.pages) app.get(page.path, (c) => showPage(c, parts, page))
   for (const file of parts.files) app.get(file.path, (c) => sendFile(c, parts, file))
   app.get('/live', (c) => parts.live.open(c, () => parts.guard.admits(c)))
   app.notFound((c) => showProblem(c, parts, new NotThere('There is no such page.')))
@@ -47,79 +55,43 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   return app
 }
 
-function addAsset(app: Hono<DeskEnv>, { path, type, text }: Asset): void {
-  const headers = {
-    'content-type': type,
-    'cache-control': 'public, max-age=31536000, immutable',
-    'x-content-type-options': 'nosniff',
-    'cross-origin-resource-policy': 'same-origin',
-  }
-  app.get(path, (c) => c.body(text, 200, headers))
-}
-
-async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Response> {
+async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
   const view = await page.answer(address, reading, place)
-  const frame = frameOf(parts, { page, href: place.href })
-  return c.html(layOut(view, place, frame), 200, pageHeaders)
+  return c.html(layOut(view, place, frameOf(parts, page)), 200, pageHeaders)
 }
 
-async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<Response> {
+async function showProblem(
+  c: Context<DeskEnv>,
+  parts: DeskParts,
+  thrown: unknown,
+): Promise<Response> {
   const error = await parts.tables.explain(thrown)
   const { status, view, again, bug } = problemOf(error)
   if (bug)
     parts.report(
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
-  const href = (path: string) => path
   // A rejected visitor must not learn anything about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
-  const frame = frameOf(parts, { page: null, href })
-  const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
-  return c.html(layOut(view, null, shown), status, pageHeaders)
+  const frame = { ...frameOf(parts, null), again, ...(known ? {} : { pages: [], leave: false }) }
+  return c.html(layOut(view, null, frame), status, pageHeaders)
 }
 
-function frameOf(
-  { assets, pages, guard }: DeskParts,
-  { page, href }: { page: DeskPage | null; href: (path: string) => string | null },
-): Frame {
-  const nav = pages.flatMap(({ nav: name, path, area }) =>
-    name === null ? [] : [{ name, path, area, href: href(path) }],
-  )
-  const { path = '', area = null, live = null } = page ?? {}
-  return {
-    assets,
-    nav,
-    path,
-    area,
-    live: live !== null,
-    leave: guard.sessions !== null,
-    again: null,
-  }
+function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Frame {
+  return { assets, pages, page, leave: guard.sessions !== null, again: null }
 }
 
-/** Streams a file as its reader consumes it. An error that occurs before the first piece is shown as a page. */
+/** Streams a file. An error that occurs before the first piece is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
-  const { type, name, pieces } = await file.send(address, reading)
-  const reader = pieces[Symbol.asyncIterator]()
-  let next = await reader.next()
-  const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (next.done === true) return controller.close()
-      const { value } = next
-      controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
-      next = await reader.next()
-    },
-    async cancel() {
-      await reader.return?.()
-    },
-  })
-  return c.body(body, 200, {
+  const { type = 'text/csv; charset=utf-8', name, pieces } = await file.send(address, reading)
+  const body = Readable.from(pieces, { objectMode: false })
+  await once(body, 'readable')
+  return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, 200, {
     ...pageHeaders,
     // A stored body is untrusted, so it must not run as a page of the desk.
     'content-security-policy': "default-src 'none'; sandbox",

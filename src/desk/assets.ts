@@ -5,24 +5,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../base/root.ts'
 
-export interface Asset {
-  /** Path of the asset. It contains a hash of the content, so that browsers may cache the file. */
-  readonly path: string
-  readonly type: string
-  readonly text: string
-}
-
-export interface Assets {
-  readonly style: Asset
-  readonly script: Asset
-  readonly icon: Asset
-}
+export type Assets = ReturnType<typeof readAssets>
 
 // The folder is relative to the root, because compiled files are in a different folder.
 const folder = join(root, 'src', 'desk', 'assets')
 
 /** Reads the style sheet, the script and the icon, which are the only assets. */
-export function readAssets(): Assets {
+export function readAssets() {
   return {
     style: assetOf('desk.css', 'text/css; charset=utf-8'),
     script: assetOf('desk.js', 'text/javascript; charset=utf-8'),
@@ -30,8 +19,9 @@ export function readAssets(): Assets {
   }
 }
 
-function assetOf(name: string, type: string): Asset {
+function assetOf(name: string, type: string) {
   const text = readFileSync(join(folder, name), 'utf8')
+  // The path contains a hash of the content, so that browsers may cache the file.
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 12)
   return { path: `/assets/${tag}/${name}`, type, text }
 }

@@ -16,7 +16,6 @@ import { LiveRooms } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
-/** Flags of `npm run desk`. */
 interface DeskFlags {
   readonly port?: string
   readonly host?: string
@@ -124,7 +123,7 @@ export async function serveDesk(
   const port = await listenOn(server, options)
   const tables = new DeskTables(config, report)
   const sessions = password === null ? null : new Sessions(password, port)
-  const guard = new HostGuard({ host, publicUrl, sessions })
+  const guard = new HostGuard(host, publicUrl, sessions)
   const live = new LiveRooms({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
@@ -162,7 +161,6 @@ async function listenOn(server: Server, { host, port }: DeskPlace): Promise<numb
   return (server.address() as AddressInfo).port
 }
 
-/** Gives requests in progress a moment to finish. */
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeIdleConnections()

@@ -6,6 +6,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
+import { getCookie } from 'hono/cookie'
 import { isForwarded, isLoopback, parseUrl } from '../base/address.ts'
 import { Misuse, unreadable } from '../base/errors.ts'
 import { Secret } from '../base/secret.ts'
@@ -13,12 +14,10 @@ import { type Assets, pageHeaders } from './assets.ts'
 import { html } from './drawing/html.ts'
 import { layOut } from './layout.ts'
 
-/** Environment of each request, including Node's connection. */
 export interface DeskEnv {
   readonly Bindings: HttpBindings
 }
 
-/** Error for a rejected visitor, with the reason. */
 export class Refused extends Error {
   readonly status: 401 | 403 | 413 | 429
 
@@ -28,21 +27,15 @@ export class Refused extends Error {
   }
 }
 
-interface GuardOptions {
-  readonly host: string
-  /** Public URL, if it differs from the address that the desk listens on. */
-  readonly publicUrl: URL | null
-  /** Null if there is no password. The desk then serves only this machine. */
-  readonly sessions: Sessions | null
-}
-
 /** Decides, based on headers, whether a request may be answered. */
 export class HostGuard {
+  /** Null if there is no password. The desk then serves only this machine. */
   readonly sessions: Sessions | null
+  /** Public URL, if it differs from the address that the desk listens on. */
   readonly #publicUrl: URL | null
   readonly #names: ReadonlySet<string>
 
-  constructor({ host, publicUrl, sessions }: GuardOptions) {
+  constructor(host: string, publicUrl: URL | null, sessions: Sessions | null) {
     this.sessions = sessions
     this.#publicUrl = publicUrl
     this.#names = namesOf(host, publicUrl)
@@ -61,7 +54,8 @@ export class HostGuard {
       )
     }
     const origin = c.req.header('origin')
-    if (origin !== undefined && !this.#isOurs(origin, c.req.header('host') ?? '')) {
+    const ours = [`http://${c.req.header('host') ?? ''}`, this.#publicUrl?.origin]
+    if (origin !== undefined && !ours.includes(origin)) {
       throw new Refused(
         403,
         'The desk answers its own pages only, and this request came from another site.',
@@ -70,16 +64,18 @@ export class HostGuard {
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return
     // A visitor may follow a link from another site. All other cross-site requests are rejected.
-    const followed =
+    if (
       c.req.method === 'GET' &&
       c.req.header('sec-fetch-mode') === 'navigate' &&
       c.req.header('sec-fetch-dest') === 'document'
-    if (!followed) throw new Refused(403, 'The desk refuses requests from pages of other sites.')
+    )
+      return
+    throw new Refused(403, 'The desk refuses requests from pages of other sites.')
   }
 
   /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
   admits(c: Context<DeskEnv>): boolean {
-    if (this.sessions !== null) return this.sessions.knows(c.req.header('cookie'))
+    if (this.sessions !== null) return this.sessions.knows(c)
     if (!isForwarded((name) => c.req.header(name))) return true
     throw new Refused(
       403,
@@ -98,10 +94,6 @@ export class HostGuard {
   /** True if the desk is reached over TLS. The cookie is then marked as secure. */
   get secure(): boolean {
     return this.#publicUrl?.protocol === 'https:'
-  }
-
-  #isOurs(origin: string, host: string): boolean {
-    return origin === `http://${host}` || origin === this.#publicUrl?.origin
   }
 }
 
@@ -137,31 +129,27 @@ export function addDoor(
   if (sessions === null) return
   const show = (c: Context<DeskEnv>, problem: string | null, status: 200 | 403 | 429) => {
     const view = { title: 'Password', body: form(localPath(c.req.query('to')), problem) }
-    const frame = { assets, nav: [], path: '', area: null, leave: false, live: false, again: null }
+    const frame = { assets, pages: [], page: null, leave: false, again: null }
     return c.html(layOut(view, null, frame), status, pageHeaders)
   }
   app.get('/enter', (c) => show(c, null, 200))
   app.post('/enter', async (c) => {
     guard.checkForm(c)
-    const typed = (await readForm(c)).get('password') ?? ''
+    if (Number(c.req.header('content-length') ?? Infinity) > largestForm)
+      throw new Refused(413, 'The form is too large.')
+    const typed = new URLSearchParams(await c.req.text()).get('password') ?? ''
     const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
-    if (tried.kind === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
-    if (tried.kind === 'wrong') return show(c, 'Wrong password.', 403)
+    if (tried === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
+    if (tried === 'wrong') return show(c, 'Wrong password.', 403)
     c.header('set-cookie', sessions.header(tried.token, guard.secure))
     return c.redirect(localPath(c.req.query('to')), 303)
   })
   app.post('/leave', (c) => {
     guard.checkForm(c)
-    sessions.leave(c.req.header('cookie'))
+    sessions.leave(c)
     c.header('set-cookie', sessions.header(null, guard.secure))
     return c.redirect('/enter', 303)
   })
-}
-
-/** The page that the visitor requested before signing in. */
-export function cameFrom(c: Context<DeskEnv>): string {
-  const { pathname, search } = new URL(c.req.url)
-  return pathname + search
 }
 
 /** Accepts only a path of the desk: a redirect to another site would abuse the visitor's trust. */
@@ -170,13 +158,6 @@ function localPath(to: string | undefined): string {
   const url = to?.startsWith('/') === true ? parseUrl(to, base) : null
   if (url === null || url.origin !== base || url.pathname.startsWith('//')) return '/'
   return url.pathname + url.search
-}
-
-async function readForm(c: Context<DeskEnv>): Promise<URLSearchParams> {
-  if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
-    throw new Refused(413, 'The form is too large.')
-  }
-  return new URLSearchParams(await c.req.text())
 }
 
 function form(to: string, problem: string | null) {
@@ -199,11 +180,6 @@ const mostWrong = { each: 5, all: 30 }
 const mostSessions = 1_000
 const keyBytes = 32
 
-type PasswordTry =
-  | { readonly kind: 'in'; readonly token: string }
-  | { readonly kind: 'wrong' }
-  | { readonly kind: 'wait' }
-
 /** Sessions of signed-in visitors, kept in memory, so that a restart signs everybody out. */
 export class Sessions {
   readonly cookie: string
@@ -219,32 +195,26 @@ export class Sessions {
   }
 
   /** Checks a password in constant time. Counts the try as wrong before the check. */
-  async enter(typed: string, from: string): Promise<PasswordTry> {
+  async enter(typed: string, from: string) {
     const now = Date.now()
     this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
     const mine = this.#wrong.filter((one) => one.from === from).length
-    if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return { kind: 'wait' }
+    if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return 'wait'
     // Each try counts as wrong until it is proved right, so that concurrent tries can't bypass the limit.
     const mark = { at: now, from }
     this.#wrong.push(mark)
-    const [given, password] = await Promise.all([
-      derive(typed, this.#salt, keyBytes),
-      this.#password,
-    ])
-    if (!timingSafeEqual(given, password)) return { kind: 'wrong' }
+    const given = await derive(typed, this.#salt, keyBytes)
+    if (!timingSafeEqual(given, await this.#password)) return 'wrong'
     this.#wrong = this.#wrong.filter((one) => one !== mark)
-    return { kind: 'in', token: this.#issue(now) }
+    return { token: this.#issue(now) }
   }
 
-  /** True if a request's cookies contain a valid session. */
-  knows(cookies: string | undefined): boolean {
-    const ends = this.#tokens.get(fingerprint(this.#tokenIn(cookies) ?? ''))
-    return ends !== undefined && ends > Date.now()
+  knows(c: Context): boolean {
+    return (this.#tokens.get(this.#fingerprintIn(c)) ?? 0) > Date.now()
   }
 
-  /** Ends the session in a request's cookies. */
-  leave(cookies: string | undefined): void {
-    this.#tokens.delete(fingerprint(this.#tokenIn(cookies) ?? ''))
+  leave(c: Context): void {
+    this.#tokens.delete(this.#fingerprintIn(c))
   }
 
   /** Cookie header for the browser. Without a token, the header deletes the cookie. */
@@ -263,9 +233,8 @@ export class Sessions {
     return token
   }
 
-  #tokenIn(cookies: string | undefined): string | null {
-    const found = (cookies ?? '').split(';').map((one) => one.trim().split('='))
-    return found.find(([name]) => name === this.cookie)?.[1] ?? null
+  #fingerprintIn(c: Context): string {
+    return fingerprint(getCookie(c, this.cookie) ?? '')
   }
 }
 
@@ -274,7 +243,6 @@ function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }
 
-/** Reads the password from the first line of a file. */
 export function readPassword(path: string, shown: string): { password: Secret; exposed: boolean } {
   let text: string
   let mode: number

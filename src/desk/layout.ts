@@ -1,32 +1,22 @@
 // Draws the frame of every page: header, navigation, banner, footer.
 
+import { groupBy } from '../base/query.ts'
 import { formatMinute } from '../base/time/zone.ts'
 import type { Assets } from './assets.ts'
 import { Html, html } from './drawing/html.ts'
-import type { PagePlace, View } from './page.ts'
+import type { DeskPage, PagePlace, View } from './page.ts'
 
 export interface Frame {
   readonly assets: Assets
-  /** Names and addresses of the pages in the navigation. */
-  readonly nav: readonly {
-    readonly name: string
-    readonly path: string
-    readonly area: string | null
-    readonly href: string | null
-  }[]
-  /** Area of the desk that the page belongs to. */
-  readonly area: string | null
-  /** Path pattern of the page. */
-  readonly path: string
+  readonly pages: readonly DeskPage[]
+  /** The page that is shown; null for a problem and for the form to sign in. */
+  readonly page: DeskPage | null
   /** True if visitors sign in with a password, so that a sign-out form is shown. */
   readonly leave: boolean
-  /** True if parts of the page are updated while it is open. */
-  readonly live: boolean
   /** Seconds after which the browser reloads the page automatically; null if it does not reload. */
   readonly again: number | null
 }
 
-/** Lays out a whole page: its content, its place in the navigation, and its filters. */
 export function layOut(view: View, place: PagePlace | null, frame: Frame): string {
   const { assets, again } = frame
   return html`<!doctype html>
@@ -43,7 +33,7 @@ export function layOut(view: View, place: PagePlace | null, frame: Frame): strin
       </head>
       <body>
         <a class="skip" href="#content">Skip to the content</a>
-        ${top(frame, view.plain === true ? null : place)}
+        ${top(frame, place, view.plain === true)}
         <main id="content" tabindex="-1">${drawView(view)}</main>
         ${place === null ? null : foot(place)}
       </body>
@@ -58,30 +48,35 @@ export function drawView(view: View): Html {
     ${view.body}`
 }
 
-function top({ nav, path, area, live, leave }: Frame, place: PagePlace | null): Html {
-  const entries = nav.filter(
-    (one, index) => nav.findIndex((other) => other.area === one.area) === index,
-  )
-  const within = nav.filter((one) => one.area === area)
-  const way = (name: string | null, href: string | null, here: boolean) =>
-    html`<li><a href="${href}" ${here ? new Html('aria-current="page"') : null}>${name}</a></li>`
+function top({ pages, page, leave }: Frame, place: PagePlace | null, plain: boolean): Html {
+  const nav = pages.filter((one) => one.nav !== undefined)
+  const areas = groupBy(nav, ({ area }) => area)
+  const within = areas.get(page?.area) ?? []
+  const way = (name: string | undefined, path: string | undefined, here: boolean) =>
+    html`<li>
+      <a
+        href="${place === null ? path : place.href(path ?? '')}"
+        ${here ? new Html('aria-current="page"') : null}
+        >${name}</a
+      >
+    </li>`
   return html`<header class="top">
       <nav aria-label="Pages">
         <a class="brand" href="/">querymill</a>
         <ul>
-          ${entries.map((one) => way(one.area, one.href, one.area === area))}
+          ${[...areas].map(([area, [first]]) => way(area, first?.path, area === page?.area))}
         </ul>
       </nav>
-      ${place === null ? null : notLive(place)}
-      ${live ? html`<p class="pulse" id="pulse" role="status" data-live="${path}" hidden></p>` : null}
+      ${place === null || plain ? null : notLive(place)}
+      ${page?.live === undefined ? null : html`<p class="pulse" id="pulse" role="status" data-live="${page.path}" hidden></p>`}
       ${leave ? html`<form method="post" action="/leave"><button>Log out</button></form>` : null}
     </header>
     ${
       within.length < 2
         ? null
-        : html`<nav class="within" aria-label="${area}">
+        : html`<nav class="within" aria-label="${page?.area}">
             <ul>
-              ${within.map((one) => way(one.name, one.href, one.path === path))}
+              ${within.map((one) => way(one.nav, one.path, one === page))}
             </ul>
           </nav>`
     }`

@@ -6,17 +6,10 @@ import { pause } from '../base/waiting.ts'
 import { NotThere, PageAddress } from './address.ts'
 import { pageHeaders } from './assets.ts'
 import type { DeskEnv } from './guard.ts'
-import type { DeskPage, LiveParts } from './page.ts'
+import type { DeskPage } from './page.ts'
 import { pagePlace, readingOf } from './place.ts'
 import { problemOf } from './problem.ts'
 import { type DeskGround, restAfter } from './tables.ts'
-
-interface LiveUpdate {
-  /** HTML of the changed parts, by element id. */
-  readonly parts: Readonly<Record<string, string>>
-  /** Reason why the page could not be read; null if the page could be read. */
-  readonly problem: string | null
-}
 
 type Send = (event: string) => void
 
@@ -69,14 +62,14 @@ class LiveRoom {
     this.#last = ''
   }
 
-  async #look(): Promise<LiveUpdate> {
+  /** Reads the HTML of the parts by element id, or the reason why the page could not be read. */
+  async #look() {
     try {
       const address = new PageAddress({}, new URLSearchParams())
       const reading = await readingOf(this.#desk, address, this.#closed)
       const place = pagePlace(this.#page.path, address, reading)
-      const parts: LiveParts = (await this.#page.live?.(reading, place)) ?? {}
-      const texts = Object.entries(parts).map(([id, piece]) => [id, piece.text] as const)
-      return { parts: Object.fromEntries(texts), problem: null }
+      const parts = Object.entries((await this.#page.live?.(reading, place)) ?? {})
+      return { parts: Object.fromEntries(parts.map(([id, { text }]) => [id, text])), problem: null }
     } catch (thrown) {
       const { view, bug } = problemOf(await this.#desk.tables.explain(thrown))
       if (bug) this.#desk.report(`live ${this.#page.path}: ${String(thrown)}`)
@@ -85,7 +78,6 @@ class LiveRoom {
   }
 }
 
-/** Live pages, each with its visitors. */
 export class LiveRooms {
   readonly #rooms: ReadonlyMap<string, LiveRoom>
   readonly #closing = new AbortController()
@@ -93,9 +85,10 @@ export class LiveRooms {
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
     // Each open page listens for the shutdown of the desk.
     setMaxListeners(0, this.#closing.signal)
-    const live = pages.filter((page) => page.live !== null)
     this.#rooms = new Map(
-      live.map((page) => [page.path, new LiveRoom(desk, page, this.#closing.signal)]),
+      pages
+        .filter((page) => page.live !== undefined)
+        .map((page) => [page.path, new LiveRoom(desk, page, this.#closing.signal)]),
     )
   }
 

@@ -33,15 +33,10 @@ export interface DeskReading {
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }
 
-export interface PagePlace {
+export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'suspects'> {
   readonly path: string
   readonly filters: URLSearchParams
   readonly zone: string
-  readonly today: string
-  /** Origins of answers shown, such as `live,sandbox`. */
-  readonly origins: string
-  /** If true, includes the answers of suspect runs. */
-  readonly suspects: boolean
   /**
    * Builds an address of the desk with the filters that every page has. Returns null if the address can't be linked
    * from this page.
@@ -68,37 +63,31 @@ export interface View {
 /** Parts of a page that are updated while it is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
-/** Steps for building a page: parse its address, read its data, and draw its HTML. */
-interface PageRecipe<Asked, Found> {
+/** A page without the types of its recipe: all pages have this one type. */
+export interface DeskPage {
   /** Pattern of the path, such as `/nights/:schedule/:date`. */
   readonly path: string
   /** Name in the navigation. Pages without a name are reached by links. */
   readonly nav?: string
   /** Area of the desk that the page belongs to. Each area has one entry in the navigation. */
-  readonly area?: string
-  readonly ask: (address: PageAddress, today: string) => Asked
-  /** Throws `NotThere` with a sentence if an id does not exist. */
-  readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
-  readonly show: (found: Found, place: PagePlace, asked: Asked) => View
+  readonly area?: string | undefined
+  readonly answer: (address: PageAddress, reading: DeskReading, place: PagePlace) => Promise<View>
   /** Draws the changing parts every two seconds, once for all visitors. Each part has the id of a page element. */
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** A page without the types of its recipe: all pages have this one type. */
-export interface DeskPage {
-  readonly path: string
-  readonly nav: string | null
-  readonly area: string | null
-  readonly answer: (address: PageAddress, reading: DeskReading, place: PagePlace) => Promise<View>
-  readonly live: ((reading: DeskReading, place: PagePlace) => Promise<LiveParts>) | null
+/** Steps for building a page: parse its address, read its data, and draw its HTML. */
+interface PageRecipe<Asked, Found> extends Omit<DeskPage, 'answer'> {
+  readonly ask: (address: PageAddress, today: string) => Asked
+  /** Throws `NotThere` with a sentence if an id does not exist. */
+  readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
+  readonly show: (found: Found, place: PagePlace, asked: Asked) => View
 }
 
 export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): DeskPage {
   return {
-    path: recipe.path,
-    nav: recipe.nav ?? null,
-    area: recipe.area ?? recipe.nav ?? null,
-    live: recipe.live ?? null,
+    ...recipe,
+    area: recipe.area ?? recipe.nav,
     answer: async (address, reading, place) => {
       const asked = recipe.ask(address, reading.today)
       return recipe.show(await recipe.read(reading, asked), place, asked)
@@ -108,14 +97,11 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
 
 /** A download: a table as CSV, or a body as received. */
 interface Sent {
-  readonly type: string
+  /** The default is CSV. */
+  readonly type?: string
   /** File name. Because of the name, the browser saves the file instead of displaying it. */
   readonly name: string
-  readonly pieces: AsyncIterable<string | Uint8Array>
-}
-
-export async function* inOnePiece<Piece>(piece: Piece): AsyncGenerator<Piece> {
-  yield piece
+  readonly pieces: AsyncIterable<string | Uint8Array> | Buffer
 }
 
 export interface FilePage {

@@ -12,7 +12,6 @@ import type { DeskGround } from './tables.ts'
 const pageTimeoutMs = 15_000
 const forecastMs = 2_000
 const brieflyMs = 1_000
-const kept = ['origins', 'suspects'] as const
 
 /** Read access of a page, with the filters that every page has. */
 export async function readingOf(
@@ -35,9 +34,7 @@ export async function readingOf(
     suspects,
     signal,
     forecast: () =>
-      tables.forecasts.read(() =>
-        withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db })),
-      ),
+      tables.forecast(() => withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))),
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),
     briefly: (read) =>
@@ -45,13 +42,11 @@ export async function readingOf(
   }
 }
 
-/** Context of a page for building links. */
 export function pagePlace(path: string, address: PageAddress, reading: DeskReading): PagePlace {
   const { config, today, origins, suspects } = reading
-  const filters = kept.flatMap((name) => {
-    const value = address.text(name)
-    return value === null ? [] : [[name, value] as const]
-  })
+  const kept = (['origins', 'suspects'] as const)
+    .map((name) => [name, address.text(name)] as const)
+    .filter(([, value]) => value !== null)
   return {
     path,
     filters: address.filters,
@@ -61,7 +56,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
     suspects,
     id: (name) => name,
     still: false,
-    href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(filters), ...more }),
+    href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(kept), ...more }),
   }
 }
 

@@ -4,7 +4,7 @@ import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
 import { scrub, scrubbedReason } from '../base/secret.ts'
 import { BadAddress, NotThere } from './address.ts'
-import { html } from './drawing/html.ts'
+import { type Html, html } from './drawing/html.ts'
 import { Refused } from './guard.ts'
 import type { View } from './page.ts'
 
@@ -49,17 +49,18 @@ function isAway(error: unknown): boolean {
 }
 
 function said(status: Problem['status'], title: string, text: string): Problem {
-  const body = html`<section class="problem" role="alert">
-    <p>${text}</p>
-    <p><a href="/">To the overview</a></p>
-  </section>`
-  return { status, view: { title, body }, again: null, bug: false }
+  const words = html`<p>${text}</p>
+    <p><a href="/">To the overview</a></p>`
+  return problem(status, title, words)
 }
 
 function waiting(title: string, text: string, detail: string): Problem {
-  const body = html`<section class="problem" role="alert">
-    <p>${text}</p>
-    <p class="soft">${detail}</p>
-  </section>`
-  return { status: 503, view: { title, body }, again: againSeconds, bug: false }
+  const words = html`<p>${text}</p>
+    <p class="soft">${detail}</p>`
+  return { ...problem(503, title, words), again: againSeconds }
+}
+
+function problem(status: Problem['status'], title: string, words: Html): Problem {
+  const body = html`<section class="problem" role="alert">${words}</section>`
+  return { status, view: { title, body }, again: null, bug: false }
 }

@@ -32,6 +32,7 @@ const questionConnections = 4
 /** Minimum time between connection attempts, so that reloads do not query an unreachable database each time. */
 const restMs = 1_000
 const originsForMs = 10_000
+const leastKeptMs = 2_000
 /**
  * Error codes for a table, view, column, function or schema that was not found: the database was migrated to a
  * different release after it was opened.
@@ -40,13 +41,12 @@ const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 /** Opens the database on first use, and reopens it after an outage, because the desk keeps running during an outage. */
 export class DeskTables {
-  readonly forecasts = new Forecasts()
   readonly #config: Config
   readonly #say: (line: string) => void
+  readonly #origins = new Recent<string>()
+  readonly #forecast = new Recent<CreditForecast | null>()
   #closers = new Closers()
   #opening: Promise<Opened> | null = null
-  #origins: { readonly at: number; readonly origins: string } | null = null
-  #failed: { readonly at: number; readonly error: unknown } | null = null
 
   constructor(config: Config, say: (line: string) => void) {
     this.#config = config
@@ -58,16 +58,11 @@ export class DeskTables {
    * to do.
    */
   async open(): Promise<Opened> {
-    if (this.#opening !== null) return this.#opening
-    if (this.#failed !== null && Date.now() - this.#failed.at < restMs) throw this.#failed.error
-    this.#opening = this.#tryToOpen()
-    try {
-      return await this.#opening
-    } catch (error) {
-      this.#failed = { at: Date.now(), error }
-      this.#opening = null
+    this.#opening ??= this.#tryToOpen().catch((error: unknown) => {
+      setTimeout(() => (this.#opening = null), restMs).unref()
       throw error
-    }
+    })
+    return this.#opening
   }
 
   async #tryToOpen(): Promise<Opened> {
@@ -75,26 +70,19 @@ export class DeskTables {
     try {
       const options = { config: this.#config, closers, say: this.#say, name: 'desk', connections }
       const mill = await openMill({ ...options, reading: true, behind: true })
-      const { analystUrl: url } = this.#config
-      const { installation } = mill
-      const analyst =
-        url === null
-          ? null
-          : closers.add(
-              'the login of analysts',
-              await openAnalyst({ url, installation, name: 'desk', max: questionConnections }),
-              (pool) => pool.end(),
-            )
-      const opened = { mill, reader: await findReader(mill.pool), analyst }
+      const url = this.#config.analystUrl
+      const { installation, pool } = mill
+      const login = { installation, name: 'desk', max: questionConnections }
+      const analyst = url === null ? null : await openAnalyst({ url, ...login })
+      if (analyst !== null) closers.add('the login of analysts', analyst, (open) => open.end())
       this.#closers = closers
-      return opened
+      return { mill, reader: await findReader(pool), analyst }
     } catch (error) {
       await closers.close()
       throw error
     }
   }
 
-  /** Explains a read error. If the schema has changed, the explanation says so. */
   async explain(error: unknown): Promise<unknown> {
     if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
     try {
@@ -107,47 +95,39 @@ export class DeskTables {
   }
 
   /** Default origins: in an embedded database, the origins of the stored answers. */
-  async shownOrigins(): Promise<string> {
-    const known = this.#origins
-    if (known !== null && Date.now() - known.at < originsForMs) return known.origins
-    const { mill } = await this.open()
-    const { databaseUrl } = this.#config
-    const first = await firstOrigins(mill.db, { databaseUrl, report: () => undefined })
-    const origins = first ?? (await readShownOrigins(mill.db))
-    this.#origins = { at: Date.now(), origins }
-    return origins
+  shownOrigins(): Promise<string> {
+    const read = async () => {
+      const { db } = (await this.open()).mill
+      const { databaseUrl } = this.#config
+      const first = await firstOrigins(db, { databaseUrl, report: () => undefined })
+      return first ?? readShownOrigins(db)
+    }
+    return this.#origins.read(read, () => originsForMs)
   }
 
-  /** Closes the database. Safe to call if the database was never opened. */
+  /** Returns a recent forecast; null if reading the forecast takes longer than a page may wait. */
+  forecast(read: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
+    return this.#forecast.read(read, (began) => restAfter(began, leastKeptMs))
+  }
+
   async close(): Promise<void> {
     await this.#opening?.catch(() => undefined)
     await this.#closers.close()
   }
 }
 
-const leastKeptMs = 2_000
+/** Reads a value once for all callers, and keeps it for some time. */
+class Recent<Value> {
+  #reading: Promise<Value> | null = null
 
-/** Caches the forecast for a time that depends on how long it took to compute. */
-class Forecasts {
-  #kept: { readonly forecast: CreditForecast | null; readonly until: number } | null = null
-  #reading: Promise<CreditForecast | null> | null = null
-
-  /** Returns the forecast; null if reading the forecast takes longer than a page may wait. */
-  async read(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
-    if (this.#kept !== null && this.#kept.until > performance.now()) return this.#kept.forecast
-    this.#reading ??= this.#look(look)
-    return this.#reading
-  }
-
-  async #look(look: () => Promise<CreditForecast | null>): Promise<CreditForecast | null> {
+  read(look: () => Promise<Value>, keptMs: (began: number) => number): Promise<Value> {
+    if (this.#reading !== null) return this.#reading
     const began = performance.now()
-    try {
-      const forecast = await look()
-      this.#kept = { forecast, until: performance.now() + restAfter(began, leastKeptMs) }
-      return forecast
-    } finally {
-      this.#reading = null
-    }
+    const forget = () => void (this.#reading = null)
+    const reading = look()
+    reading.then(() => setTimeout(forget, keptMs(began)).unref(), forget)
+    this.#reading = reading
+    return reading
   }
 }
 

@@ -5,19 +5,14 @@ import { element, type Html, html } from './html.ts'
 import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
-/** A group of bars, with one bar per series. A value is null if it is unknown. */
-interface BarGroup {
-  readonly name: string
-  readonly values: readonly (number | null)[]
-}
-
 export interface BarChart {
   /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
   /** Heading of the column that names the groups. */
   readonly kind: string
   readonly series: readonly string[]
-  readonly groups: readonly BarGroup[]
+  /** Groups of bars, with one bar per series. A value is null if it is unknown. */
+  readonly groups: readonly { readonly name: string; readonly values: readonly (number | null)[] }[]
   readonly format: (value: number) => string
 }
 
@@ -25,7 +20,6 @@ const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 2
 /** Maximum width of a bar. The limit applies if the chart has few groups. */
 const widestBar = 40
 
-/** Draws grouped bars as an inline chart, with a link to its figures. */
 export function drawBars(chart: BarChart): Html {
   const { title, kind, series, groups } = chart
   const rows = groups.map(({ name, values }) => [name, ...values])

@@ -76,14 +76,10 @@ const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
 
 /** Formats a number for people: `12,345`. */
-export function numberText(value: number): string {
-  return grouped.format(value)
-}
+export const numberText = (value: number) => grouped.format(value)
 
-/** Short format for limited space: `12.35K`. */
-export function shortNumber(value: number): string {
-  return compact.format(value)
-}
+/** Formats a number for limited space: `12.35K`. */
+export const shortNumber = (value: number) => compact.format(value)
 
 const points = new Intl.NumberFormat('en', {
   minimumFractionDigits: 2,
@@ -91,7 +87,6 @@ const points = new Intl.NumberFormat('en', {
   signDisplay: 'exceptZero',
 })
 
-/** Formats the change of a share, in percentage points. */
 export function change(share: number): Html {
   return coloured(points.format(share * 100), share)
 }

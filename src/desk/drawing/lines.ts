@@ -27,8 +27,10 @@ export interface LineChart {
   /** Description of the chart in a sentence, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
-  readonly grain: Grain
-  readonly width: number
+  /** Days, or instants with a time of day. The default is days. */
+  readonly grain?: 'day' | 'instant'
+  /** The default is the width of a page. */
+  readonly width?: number
   readonly height: number
   /** Values at the bottom and at the top of the chart. For ranks, the value at the bottom is the higher number. */
   readonly range: readonly [number, number]
@@ -50,21 +52,17 @@ export interface LineChart {
   readonly named?: boolean
 }
 
-/** An event at a time, such as a top-up or a suspect night. */
 export interface Happening {
   readonly at: Date
   readonly name: string
 }
 
 /** Scales of a chart, and the edges of the part in which lines are drawn. */
-interface Frame extends Edges {
+interface Frame {
   readonly x: ScaleTime<number, number>
   readonly y: (value: number) => number
   /** First and last time of the chart. */
   readonly within: readonly [number, number]
-}
-
-interface Edges {
   readonly left: number
   readonly right: number
   readonly top: number
@@ -72,8 +70,8 @@ interface Edges {
 }
 
 /** Draws lines over time as an inline chart that needs no script, gets its colors from classes, and can be printed. */
-export function lineChart(chart: LineChart): Html {
-  const { width, height, series, range, title, format } = chart
+export function lineChart({ width = 1040, ...chart }: LineChart): Html {
+  const { height, series, range, title, format } = chart
   const edges = {
     left: 48,
     right: width - (chart.named === true ? 170 : 12),
@@ -95,7 +93,13 @@ export function lineChart(chart: LineChart): Html {
     <title>${title}</title>
     ${bands.map((band) => bandOf(band, frame))}
     ${(chart.ticks ?? y.ticks(5)).map((tick) => gridLine(edges, y(tick), format(tick)))}
-    ${timeLabels(chart.grain, frame).map((label) => timeLabel(label, chart))}
+    ${timeLabels(chart.grain, frame).map(({ at, text }) => {
+      // The label is centered below its point, or as close to the center as the edge allows.
+      const half = (text.length * letterWidth) / 2
+      const middle = Math.max(half, Math.min(at, width - half))
+      const spot = { x: middle, y: height - 8, 'text-anchor': 'middle' }
+      return element('text', { class: 'tick time', ...spot }, text)
+    })}
     ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), { ...frame, name }))}
     ${noteMarks(chart.notes ?? [], frame)} ${eventMarks(chart.events ?? [], frame)}
     ${markLine(chart, frame)}
@@ -106,7 +110,7 @@ export function lineChart(chart: LineChart): Html {
 
 /** A line at a value of the scale, with its text on the left. */
 export function gridLine(
-  { left, right }: Pick<Edges, 'left' | 'right'>,
+  { left, right }: Pick<Frame, 'left' | 'right'>,
   y: number,
   text: string,
 ): Html {
@@ -118,17 +122,10 @@ export function gridLine(
 // Character width at the font size of labels, rounded up so that labels are not cut off.
 const letterWidth = 6.5
 
-/** Draws a label centered below its point, or as close to the center as the edge allows. */
-function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
-  const half = (text.length * letterWidth) / 2
-  const x = Math.max(half, Math.min(at, width - half))
-  return element('text', { class: 'tick time', x, y: height - 8, 'text-anchor': 'middle' }, text)
-}
-
 function path(
   { name, points }: Series,
   index: number,
-  { x, y, grain, format, hover = false, spots = false }: Frame & LineChart,
+  { x, y, grain = 'day', format, hover = false, spots = false }: Frame & LineChart,
 ): Html {
   const draw = line<Point>()
     .defined(({ value }) => value !== null)
@@ -180,8 +177,7 @@ function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
 function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
-    if (end === undefined) return []
-    return [{ name, index, x: x(end.at), y: y(end.value ?? 0) }]
+    return end === undefined ? [] : [{ name, index, x: x(end.at), y: y(end.value ?? 0) }]
   })
   return spread(ends, [top, bottom]).map((end) => {
     const place = { x: end.x + 8, y: end.y, dy: '0.32em' }
@@ -209,18 +205,29 @@ function spread<T extends { readonly y: number }>(
   })
 }
 
-/** Shortens a name to fit next to a chart. */
-function shorten(name: string, most = 24): string {
+const longestName = 24
+
+function shorten(name: string): string {
   const characters = [...name]
-  return characters.length <= most ? name : `${characters.slice(0, most - 1).join('')}…`
+  if (characters.length <= longestName) return name
+  return `${characters.slice(0, longestName - 1).join('')}…`
+}
+
+interface PictureOptions {
+  /** Name of the scrollable part. The default is the title of the chart. */
+  readonly name?: string
+  readonly seen?: 'end' | 'beginning'
+  /** Rows of the file. The default has a column for each line. */
+  readonly figures?: readonly (readonly Cell[])[]
 }
 
 /** Draws a wide, scrollable chart, with a link to its figures. */
 export function drawPicture(
   chart: LineChart,
-  { name = chart.title, seen = 'end' }: { name?: string; seen?: 'end' | 'beginning' } = {},
+  { name = chart.title, seen = 'end', figures = figuresOf(chart) }: PictureOptions = {},
 ): Html {
-  return html`${scrolled(name, lineChart(chart), seen)} ${figuresOf(chart)}`
+  return html`${scrolled(name, lineChart({ hover: true, ...chart }), seen)}
+  ${figuresLink(chart.title, figures)}`
 }
 
 /**
@@ -242,14 +249,13 @@ export function drawDays({
   const step = Math.max(1, Math.ceil(greatest / 4))
   const ticks = [0, 1, 2, 3, 4].map((n) => n * step).filter((tick) => tick <= greatest * 1.05)
   return drawPicture({
-    ...{ grain: 'day', width: 1040, height: 260, named: true, hover: true },
+    ...{ height: 260, named: true },
     range: [0, greatest * 1.05],
     ...(whole ? { ticks } : {}),
     ...chart,
   })
 }
 
-/** Builds a line over days. */
 export function dayLine<Day extends { readonly runDate: string }>(
   name: string,
   days: readonly Day[],
@@ -260,7 +266,7 @@ export function dayLine<Day extends { readonly runDate: string }>(
 
 /** Draws a chart that fits on any page, with a link to its figures. */
 export function drawSmall(chart: LineChart): Html {
-  return html`${lineChart(chart)} ${figuresOf(chart)}`
+  return html`${lineChart(chart)} ${figuresLink(chart.title, figuresOf(chart))}`
 }
 
 /**
@@ -279,13 +285,8 @@ export function figuresLink(title: string, rows: readonly (readonly Cell[])[]): 
   </p>`
 }
 
-function figuresOf({ title, series, grain }: LineChart): Html {
-  const head = [grain === 'day' ? 'day' : 'at', ...series.map(({ name }) => name)]
-  return figuresLink(title, [head, ...rowsOf(series, grain)])
-}
-
 /** Builds one row per time, with one column per line. If a line has two values for a time, that time has two rows. */
-function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly Cell[][] {
+function figuresOf({ series, grain = 'day' }: LineChart): readonly (readonly Cell[])[] {
   const found = new Map<string, { readonly at: Date; readonly values: Cell[] }>()
   for (const [column, { points }] of series.entries()) {
     const times = new Map<number, number>()
@@ -298,36 +299,30 @@ function rowsOf(series: readonly Series[], grain: LineChart['grain']): readonly 
       found.set(key, row)
     }
   }
-  return [...found.values()]
+  const rows = [...found.values()]
     .toSorted((a, b) => a.at.getTime() - b.at.getTime())
     .map(({ at, values }) => [
-      grain === 'day' ? at.toISOString().slice(0, 10) : at.toISOString(),
+      at.toISOString().slice(0, grain === 'day' ? 10 : undefined),
       ...values,
     ])
+  return [[grain === 'day' ? 'day' : 'at', ...series.map(({ name }) => name)], ...rows]
 }
 
-// Maximum length of a file name. Some systems allow no longer names.
-const longestName = 80
+// Some systems allow no longer names of files.
+const longestFileName = 80
 
 function fileName(title: string): string {
   const words = title
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '')
-  return `${[...words].slice(0, longestName).join('') || 'figures'}.csv`
-}
-
-type Grain = 'day' | 'instant'
-
-interface Label {
-  readonly at: number
-  readonly text: string
+  return `${[...words].slice(0, longestFileName).join('') || 'figures'}.csv`
 }
 
 /** Labels of the time axis. Labels are days if points are days. Consecutive labels are never equal. */
-function timeLabels(grain: Grain, { x, within, left, right }: Frame): readonly Label[] {
+function timeLabels(grain: LineChart['grain'], { x, within, left, right }: Frame) {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
-  const days = grain === 'day' || within[1] - within[0] > 2 * dayMs
+  const days = grain !== 'instant' || within[1] - within[0] > 2 * dayMs
   // Skips ticks that would be hours on an axis of days, or fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
@@ -372,32 +367,33 @@ function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame)
   )
 }
 
-/** A vertical line over the full height. */
 function upright(
   kind: 'mark' | 'unanswered',
   x: number,
-  { top, bottom, name }: Pick<Edges, 'top' | 'bottom'> & { readonly name?: string },
+  { top, bottom, name = null }: Frame & { readonly name?: string | null },
 ): Html {
-  const title = name === undefined ? null : element('title', {}, name)
+  const title = name === null ? null : element('title', {}, name)
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-/** A vertical line with an arrow at its top for each event. */
-function eventMarks(events: readonly Happening[], frame: Frame): readonly Html[] {
-  const { top, within } = frame
-  return events
-    .filter(({ at }) => at.getTime() >= within[0] && at.getTime() <= within[1])
-    .map(({ at, name }) => {
-      const x = tenths(frame.x(at))
-      const arrow = `M${x - 5},${top + 7}L${x},${top - 1}L${x + 5},${top + 7}Z`
-      return element(
-        'g',
-        { class: 'event' },
-        element('title', {}, name),
-        upright('mark', x, frame),
-        element('path', { d: arrow }),
-      )
-    })
+function eventMarks(events: readonly Happening[], frame: Frame): readonly (Html | null)[] {
+  const { top } = frame
+  return events.map(({ at, name }) => {
+    if (!isWithin(frame, at)) return null
+    const x = tenths(frame.x(at))
+    const arrow = `M${x - 5},${top + 7}L${x},${top - 1}L${x + 5},${top + 7}Z`
+    return element(
+      'g',
+      { class: 'event' },
+      element('title', {}, name),
+      upright('mark', x, frame),
+      element('path', { d: arrow }),
+    )
+  })
+}
+
+function isWithin({ within: [first, last] }: Frame, at: Date): boolean {
+  return at.getTime() >= first && at.getTime() <= last
 }
 
 /** Analysts' notes, numbered as in the charts. */
@@ -417,12 +413,11 @@ export function noteList(notes: readonly Note[]): Html | null {
   </section>`
 }
 
-/** A vertical line for each note within the chart's period. */
-function noteMarks(notes: readonly Note[], frame: Frame): readonly Html[] {
-  const { top, within } = frame
-  return notes.flatMap(({ date, text }, index) => {
+function noteMarks(notes: readonly Note[], frame: Frame): readonly (Html | null)[] {
+  const { top } = frame
+  return notes.map(({ date, text }, index) => {
     const at = dayOf(date)
-    if (at.getTime() < within[0] || at.getTime() > within[1]) return []
+    if (!isWithin(frame, at)) return null
     const x = frame.x(at)
     return element(
       'g',

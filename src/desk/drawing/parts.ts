@@ -12,12 +12,10 @@ export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
 
-/** Formats a fraction as a percentage. */
 export function percent(share: number | null): Html {
   return share === null ? unknown : html`${fixed.format(share * 100)} %`
 }
 
-/** Dash for an unknown or missing value. */
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
 /** A number with the name that it has in `status -- --json`, so that a test or a person can find the number. */
@@ -76,9 +74,11 @@ export function lines(shown: readonly Content[], kind: 'lines' | 'news' | 'chips
   </ul>`
 }
 
-/** Terms, each with its value. */
-export function facts(shown: readonly (readonly [term: string, value: Content])[]): Html {
-  return html`<dl class="facts">
+export function facts(
+  shown: readonly (readonly [term: string, value: Content])[],
+  kind: 'facts' | 'facts words' = 'facts',
+): Html {
+  return html`<dl class="${kind}">
     ${shown.map(
       ([term, value]) =>
         html`<dt>${term}</dt>
@@ -139,7 +139,6 @@ export function tiles(shown: readonly (readonly [text: string, value: Content])[
   </dl>`
 }
 
-/** Formats a value if it is a number or unknown. */
 function shownAs(value: Content): Content {
   return value === null || typeof value === 'number' ? amount(value) : value
 }
@@ -149,7 +148,6 @@ export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Htm
   return html`<span class="badge ${tone}">${word}</span>`
 }
 
-/** A share as a bar. */
 export function shareBar(share: number): Html {
   const all = { height: 8, rx: 2 }
   return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
@@ -158,7 +156,15 @@ export function shareBar(share: number): Html {
   </svg>`
 }
 
-/** Progress as a bar and in numbers. */
+/** Links to the parts before and after the shown one. A missing part is null. */
+export function steps(name: string, shown: readonly Content[]): Html {
+  return html`<nav class="steps" aria-label="${name}">
+    <ul>
+      ${shown.map((one) => (one === null ? null : html`<li>${one}</li>`))}
+    </ul>
+  </nav>`
+}
+
 export function progress(done: number, all: number): Html {
   return html`${shareBar(all === 0 ? 0 : done / all)}
     <span class="soft">${numberText(done)} of ${numberText(all)}</span>`

@@ -82,28 +82,26 @@ export function table<Row>(
 }
 
 function orderOf<Row>({ sorting }: Column<Row>): Html | null {
-  if (sorting === undefined || sorting.order === null) return null
-  return html` aria-sort="${sorting.order}"`
+  const order = sorting?.order ?? null
+  return order === null ? null : html` aria-sort="${order}"`
 }
 
-function headOf<Row>({ head, sorting }: Column<Row>): Html {
-  if (sorting === undefined) return html`${head}`
+function headOf<Row>({ head, sorting }: Column<Row>): Html | string {
+  if (sorting === undefined) return head
   const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
+interface TableTitles extends Titles {
+  /** Name of the table. The default is the title. */
+  readonly name?: string
+  /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
+  readonly empty?: string | readonly [text: string, line: string]
+}
+
 /** Draws a section with a table. Without rows, the section says what the table would show, and which command to run. */
 export function tableSection<Row>(
-  {
-    empty,
-    name,
-    ...titles
-  }: Titles & {
-    /** Name of the table. The default is the title. */
-    readonly name?: string
-    /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
-    readonly empty?: string | readonly [text: string, line: string]
-  },
+  { empty, name, ...titles }: TableTitles,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): Html {

@@ -5,8 +5,9 @@ import { count, typed as typedWord } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 import { findReader } from '../../base/database/reader-role.ts'
 import { Misuse } from '../../base/errors.ts'
+import { groupBy } from '../../base/query.ts'
 import { dayOf, isDay } from '../../base/time/zone.ts'
-import { expectHarmless, type Inquiry, readBatches } from '../../features/analysis/ask.ts'
+import { expectHarmless, readBatches } from '../../features/analysis/ask.ts'
 import {
   bindQuestion,
   type Question,
@@ -25,13 +26,9 @@ import { toDomain } from './ways.ts'
 
 /** Draws a result as a table, as a chart if possible, and with a link to a file. Without a result, shows the reason. */
 function drawResult(
-  { asked, refusal }: Pick<AskFound, 'asked' | 'refusal'>,
-  {
-    place,
-    title,
-    file,
-    before,
-  }: { place: PagePlace; title: string; file: string | null; before: Html },
+  { asked, refusal }: Awaited<ReturnType<typeof readFound>>,
+  title: string,
+  { place, file, before }: { place: PagePlace; file: string | null; before: Html },
 ): Html {
   if (refusal !== null) {
     return html`<section class="problem" role="alert"><p>${refusal}</p></section>`
@@ -62,7 +59,6 @@ function cellOf(name: string, text: string | null, place: PagePlace): Html {
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
 }
 
-/** The page with the library of questions and a form for SQL. */
 export const askPage = definePage({
   path: '/ask',
   nav: 'Ask',
@@ -129,30 +125,43 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** Draws a result that has a number for each day as lines over time. Returns null if no chart fits the result. */
+/**
+ * Draws a result that has a number for each day as lines over time. Returns null if a name has two values for a day, if
+ * there are too many lines, or if there is only one day.
+ */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
   if (day === -1 || value === -1) return null
-  const names = columns.flatMap(({ kind, type }, index) =>
-    kind === 'text' && type !== dateType ? [index] : [],
-  )
-  const drawn = linesOf(rows, { day, value, names: names.slice(0, 2) })
-  if (drawn === null) return null
-  const values = [...drawn.values()].flatMap((line) =>
-    [...line.values()].map((number) => number ?? 0),
-  )
+  const names = columns
+    .flatMap(({ kind, type }, index) => (kind === 'text' && type !== dateType ? [index] : []))
+    .slice(0, 2)
+  const points = rows.map((row) => ({
+    date: row[day] ?? '',
+    name: names
+      .map((index) => row[index] ?? '')
+      .filter((text) => text !== '')
+      .join(', '),
+    value: numberIn(row[value] ?? null),
+  }))
+  const drawn = [...groupBy(points, ({ name }) => name)]
+  const days = [...new Set(points.map(({ date }) => date))].toSorted()
+  const repeats = drawn.some(([, own]) => new Set(own.map(({ date }) => date)).size < own.length)
+  if (repeats || drawn.length > mostLines || days.length < 2 || !days.every(isDay)) return null
   const head = columns[value]?.name ?? ''
+  const values = points.map((point) => point.value ?? 0)
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
-  const days = [...new Set([...drawn.values()].flatMap((line) => [...line.keys()]))].toSorted()
   return drawPicture(
     {
       title: `${title} (${head})`,
-      series: [...drawn].map(([name, line]) => ({
-        name: name === '' ? head : name,
-        points: days.map((date) => ({ at: dayOf(date), value: line.get(date) ?? null })),
-      })),
-      ...{ grain: 'day', width: 1040, height: 280, named: true, hover: true },
+      series: drawn.map(([name, own]) => {
+        const valueOn = new Map(own.map((point) => [point.date, point.value]))
+        return {
+          name: name === '' ? head : name,
+          points: days.map((date) => ({ at: dayOf(date), value: valueOn.get(date) ?? null })),
+        }
+      }),
+      ...{ height: 280, named: true },
       // Rank 1 is at the top.
       range: /position|rank$/.test(head)
         ? [Math.max(10, most) + 0.5, 0.5]
@@ -165,31 +174,8 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
 
 const figures = new Intl.NumberFormat('en', { maximumFractionDigits: 4 })
 
-/**
- * Builds one line per name. Returns null if a name has two values for a day, if there are too many lines, or if there
- * is only one day.
- */
-function linesOf(
-  rows: AskedRows['rows'],
-  { day, value, names }: { day: number; value: number; names: readonly number[] },
-): ReadonlyMap<string, ReadonlyMap<string, number | null>> | null {
-  const found = new Map<string, Map<string, number | null>>()
-  for (const row of rows) {
-    const date = row[day] ?? null
-    if (date === null || !/^\d{4}-\d\d-\d\d$/.test(date)) return null
-    const name = names
-      .map((index) => row[index] ?? '')
-      .filter((text) => text !== '')
-      .join(', ')
-    const line = found.get(name) ?? new Map<string, number | null>()
-    if (line.has(date)) return null
-    const number = row[value] ?? null
-    line.set(date, number === null || !Number.isFinite(Number(number)) ? null : Number(number))
-    found.set(name, line)
-    if (found.size > mostLines) return null
-  }
-  const days = new Set([...found.values()].flatMap((line) => [...line.keys()]))
-  return days.size < 2 ? null : found
+function numberIn(text: string | null): number | null {
+  return text === null || !Number.isFinite(Number(text)) ? null : Number(text)
 }
 
 type FormValues = ReadonlyMap<string, string>
@@ -225,12 +211,6 @@ function lineOf(name: string, typed: FormValues): string {
   return `${npmRun('sql --')} ${name}${flags.join('')}`
 }
 
-/** True if no required value is missing. */
-function isWhole({ parameters }: Question, typed: FormValues): boolean {
-  return parameters.every(({ name, fallback }) => fallback !== undefined || typed.has(name))
-}
-
-/** Draws the fields for the parameters, and for the flags that restrict the data. */
 function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
   const parameters = question.parameters.map(({ name, meaning, fallback }) =>
     textField(name, html`${name} <span class="meaning">${meaning}</span>`, {
@@ -263,7 +243,11 @@ let running = 0
  * Reads a result in batches. Limits the number of concurrent questions, because other pages also need the desk's few
  * connections.
  */
-async function* readInTurn(reading: DeskReading, inquiry: Inquiry): AsyncGenerator<CellBatch> {
+async function* readInTurn(
+  { pool, origins, suspects, signal }: DeskReading,
+  question: SqlQuestion,
+  { seconds, ...more }: { seconds: number; cell: number; warn?: (line: string) => void },
+): AsyncGenerator<CellBatch> {
   if (running >= mostRunning) {
     throw new Misuse(
       `${mostRunning} questions are running, which is the maximum; ask again when one has ended`,
@@ -271,27 +255,14 @@ async function* readInTurn(reading: DeskReading, inquiry: Inquiry): AsyncGenerat
   }
   running++
   try {
-    yield* readBatches(reading.pool, inquiry)
+    const limits = { timeoutMs: seconds * 1000, warn: () => undefined, ...more }
+    yield* readBatches(pool, { ...question, origins, suspects, signal, ...limits })
   } finally {
     running--
   }
 }
 
-interface Limits {
-  readonly seconds: number
-  readonly rows: number
-}
-
-/** The first rows of a result, for a page. */
-interface AskedRows {
-  readonly columns: readonly CellColumn[]
-  readonly rows: readonly (readonly (string | null)[])[]
-  /** True if the result has more rows than are shown. */
-  readonly more: boolean
-  readonly ms: number
-  /** Warnings for the reader, for example about the newest day. */
-  readonly warnings: readonly string[]
-}
+type AskedRows = Awaited<ReturnType<typeof askFor>>
 
 const longestCell = 2_000
 const longestFileCell = 32_000
@@ -306,27 +277,21 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   )
 }
 
-function inquiryOf(reading: DeskReading, question: SqlQuestion, seconds: number): Inquiry {
-  const { origins, suspects, signal } = reading
-  const timeoutMs = seconds * 1000
-  return { ...question, timeoutMs, origins, suspects, signal, warn: () => undefined }
-}
-
 /** Reads the first rows of a result. The statement is cancelled if the visitor leaves or presses stop. */
 async function askFor(
   reading: DeskReading,
   question: SqlQuestion,
-  { seconds, rows: most }: Limits,
-): Promise<AskedRows> {
+  { seconds, rows: most }: { readonly seconds: number; readonly rows: number },
+) {
+  /** Warnings for the reader, for example about the newest day. */
   const warnings: string[] = []
-  const warn = (line: string) => void warnings.push(line)
-  const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestCell, warn }
+  const limits = { seconds, cell: longestCell, warn: (line: string) => void warnings.push(line) }
   const rows: (readonly (string | null)[])[] = []
   let columns: readonly CellColumn[] = []
   let characters = 0
   const isFull = () => rows.length > most || characters > mostCharacters
   const begun = performance.now()
-  for await (const batch of readInTurn(reading, inquiry)) {
+  for await (const batch of readInTurn(reading, question, limits)) {
     columns = batch.columns
     for (const row of batch.rows) {
       if (isFull()) break
@@ -339,18 +304,15 @@ async function askFor(
   return { columns, rows: rows.slice(0, most), more: isFull(), ms, warnings }
 }
 
-/** Maximum number of rows in a file. A download with more rows is aborted. */
 const mostFileRows = 1_000_000
 
-/** Reads a whole result in batches, for a file. */
-async function* askForAll(
+async function* readAll(
   reading: DeskReading,
   question: SqlQuestion,
   seconds: number,
 ): AsyncGenerator<CellBatch> {
-  const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestFileCell }
   let rows = 0
-  for await (const batch of readInTurn(reading, inquiry)) {
+  for await (const batch of readInTurn(reading, question, { seconds, cell: longestFileCell })) {
     rows += batch.rows.length
     if (rows > mostFileRows) {
       throw new Misuse(
@@ -364,14 +326,8 @@ async function* askForAll(
 const askLimits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
-interface AskFound {
-  readonly asked: AskedRows | null
-  /** Reason why there is no result; null if there is a result, or if no statement was run. */
-  readonly refusal: string | null
-}
-
 /** Reads a result, or returns the reason why the statement was refused. */
-async function readFound(read: () => Promise<AskedRows | null>): Promise<AskFound> {
+async function readFound(read: () => Promise<AskedRows | null>) {
   try {
     return { asked: await read(), refusal: null }
   } catch (error) {
@@ -380,26 +336,24 @@ async function readFound(read: () => Promise<AskedRows | null>): Promise<AskFoun
   }
 }
 
-function expectQuestion(address: PageAddress): Question {
-  const name = address.part('question')
-  const found = readQuestions().find((question) => question.name === name)
-  if (found !== undefined) return found
-  throw new NotThere(`The library has no question ${JSON.stringify(name.slice(0, 60))}.`)
-}
-
 function askTyped(address: PageAddress) {
-  const question = expectQuestion(address)
+  const name = address.part('question')
+  const question = readQuestions().find((one) => one.name === name)
+  if (question === undefined)
+    throw new NotThere(`The library has no question ${JSON.stringify(name.slice(0, 60))}.`)
   return { question, typed: readTyped(question, address), go: address.ticked('go') }
 }
 
-/** A question of the library: a form for its parameters, and its result. */
 export const questionPage = definePage({
   path: '/ask/:question',
   area: 'Ask',
   ask: askTyped,
   read: (reading, { question, typed, go }) =>
     readFound(async () => {
-      if (!go || !isWhole(question, typed)) return null
+      const missing = question.parameters.some(
+        ({ name, fallback }) => fallback === undefined && !typed.has(name),
+      )
+      if (!go || missing) return null
       return askFor(reading, bindQuestion(question, flagsOf(typed)), askLimits)
     }),
   show: (found, place, { question, typed }) => {
@@ -409,7 +363,7 @@ export const questionPage = definePage({
       title,
       lead: html`${to(place.href('/ask'), 'The library')} · ${name}`,
       body: html`${drawForm(question, typed, place)}
-      ${drawResult(found, { place, title, file, before: notYet })}
+      ${drawResult(found, title, { place, file, before: notYet })}
       ${section(
         {
           id: 'sql',
@@ -427,14 +381,15 @@ const notYet = nothing(
   'Press Ask: the answer is shown here as a table, and as a chart if possible.',
 )
 
-/** Result of a question of the library, as a file. */
 export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
   send: async (address, reading) => {
     const { question, typed } = askTyped(address)
     const asked = bindQuestion(question, flagsOf(typed))
-    const pieces = writeRows(askForAll(reading, asked, fileSeconds), 'csv')
-    return { type: 'text/csv; charset=utf-8', name: `${question.name}.csv`, pieces }
+    return {
+      name: `${question.name}.csv`,
+      pieces: writeRows(readAll(reading, asked, fileSeconds), 'csv'),
+    }
   },
 }
 
@@ -452,7 +407,6 @@ function askTypedSql(address: PageAddress) {
   }
 }
 
-/** SQL from a form, run in the read-only role. */
 export const sqlPage = definePage({
   path: '/sql',
   nav: 'SQL',
@@ -482,8 +436,7 @@ export const sqlPage = definePage({
         ],
         askButton,
       )}
-      ${walled ? null : unwalled}
-      ${drawResult(found, { place, title: 'Answer', file, before: noSqlYet })}`,
+      ${walled ? null : unwalled} ${drawResult(found, 'Answer', { place, file, before: noSqlYet })}`,
     }
   },
 })
@@ -517,7 +470,9 @@ export const sqlFile: FilePage = {
     const { text, seconds } = askTypedSql(address)
     if (text === null) throw new BadAddress('text: expected SQL, got nothing.')
     await expectStrangers(reading, text)
-    const pieces = writeRows(askForAll(reading, { text, values: [] }, seconds), 'csv')
-    return { type: 'text/csv; charset=utf-8', name: 'answer.csv', pieces }
+    return {
+      name: 'answer.csv',
+      pieces: writeRows(readAll(reading, { text, values: [] }, seconds), 'csv'),
+    }
   },
 }

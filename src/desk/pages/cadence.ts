@@ -3,7 +3,6 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
-import { dayOf } from '../../base/time/zone.ts'
 import {
   readCadenceReceipts,
   readCadenceNightCosts,
@@ -13,7 +12,7 @@ import {
 import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
 import { drawBars } from '../drawing/bars.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
-import { drawDays, type Series } from '../drawing/lines.ts'
+import { dayLine, drawDays, type Series } from '../drawing/lines.ts'
 import { amount, given, nothing, percent, progress, section, tiles } from '../drawing/parts.ts'
 import { column, table } from '../drawing/tables.ts'
 import { definePage } from '../page.ts'
@@ -21,10 +20,6 @@ import { dayChooser } from './choose.ts'
 
 const usualDays = 92
 
-/**
- * The page of adaptive schedules: credits and moves before and after the schedule became adaptive, hidden moves,
- * intervals, and results of the random samples.
- */
 export const cadencePage = definePage({
   path: '/cadence',
   nav: 'Asking less',
@@ -61,7 +56,6 @@ export const cadencePage = definePage({
   }),
 })
 
-/** Draws an adaptive list: figures of its last nights, charts of all nights, and its intervals. */
 function drawReceipts(
   list: CadenceReceipt,
   nights: readonly CadenceNightCost[],
@@ -88,28 +82,25 @@ function drawReceipts(
   )
 }
 
-function pictures(name: string, days: readonly CadenceNightCost[]): Html {
-  const line = (title: string, of: (night: CadenceNightCost) => number | null): Series => ({
-    name: title,
-    points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
-  })
-  return html`
-    ${picture(`Credits that each night of ${name} spent, and those it saved`, [
-      line('spent', ({ credits }) => credits),
-      line('saved', ({ credits_saved: saved }) => saved),
-    ])}
-    ${picture(`Pages entering or leaving the top 10 for ${name}, by night`, [
-      line('moves seen', ({ moves }) => moves),
-    ])}
-    ${picture(
+function pictures(name: string, nights: readonly CadenceNightCost[]): readonly (Html | null)[] {
+  const days = nights.map((night) => ({ ...night, runDate: night.run_date }))
+  return [
+    picture(`Credits that each night of ${name} spent, and those it saved`, [
+      dayLine('spent', days, ({ credits }) => credits),
+      dayLine('saved', days, ({ credits_saved: saved }) => saved),
+    ]),
+    picture(`Pages entering or leaving the top 10 for ${name}, by night`, [
+      dayLine('moves seen', days, ({ moves }) => moves),
+    ]),
+    picture(
       `Queries of ${name} that could be skipped and hid a move, estimated from the random sample`,
       [
-        line('most', ({ hidden_high: high }) => high),
-        line('estimate', ({ hidden }) => hidden),
-        line('least', ({ hidden_low: low }) => low),
+        dayLine('most', days, ({ hidden_high: high }) => high),
+        dayLine('estimate', days, ({ hidden }) => hidden),
+        dayLine('least', days, ({ hidden_low: low }) => low),
       ],
-    )}
-  `
+    ),
+  ]
 }
 
 function picture(title: string, series: readonly Series[]): Html | null {
@@ -143,7 +134,7 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
       title: 'New results from related searches',
       about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. While a round brings as much as the previous one, the next is worth its credits.`,
     },
-    html`${[...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held))}`,
+    [...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held)),
   )
 }
 

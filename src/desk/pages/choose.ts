@@ -34,7 +34,6 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
   return `${since} to ${until}${bound}, days in ${place.zone}`
 }
 
-/** A field of a form, rendered with the filters of the page. */
 type Field = (place: PagePlace) => Html
 
 /**
@@ -46,17 +45,16 @@ export function chooser(
   button: string | Html = 'Show',
 ): Html {
   if (place.still) return html``
-  const kept = ['origins', 'suspects', ...keep].flatMap((filter) => {
-    const value = filterOf(place, filter)
-    return value === '' ? [] : [hiddenField(filter, value)(place)]
-  })
+  const kept = ['origins', 'suspects', ...keep]
+    .map((filter) => [filter, filterOf(place, filter)] as const)
+    .filter(([, value]) => value !== '')
+    .map(([filter, value]) => hiddenField(filter, value)(place))
   return html`<form class="filters" method="get" action="${place.path}" aria-label="${name}">
     ${kept} ${fields.map((field) => field(place))}
     ${typeof button === 'string' ? html`<button>${button}</button>` : button}
   </form>`
 }
 
-/** The form in which visitors of most pages choose the days. */
 export function dayChooser(place: PagePlace, span: DaySpan, keep: readonly string[] = []): Html {
   return chooser({ place, name: 'Which days', keep }, dayFields(span))
 }

@@ -53,9 +53,8 @@ async function readCompare(
   const usual = first.label === second.label ? daysBefore(newest, 7) : newest
   const a = { ...first, day: first.day ?? usual }
   const b = { ...second, day: second.day ?? newest }
-  const ours = await readNamed(db, 'own_domains', newest)
-  const named = [...ours, ...(await readNamed(db, 'rival_domains', newest))]
-  const domains = (asked.length > 0 ? asked : [...new Set(named)]).slice(0, mostDomains)
+  const { named } = await readNamed(db, newest)
+  const domains = (asked.length > 0 ? asked : named).slice(0, mostDomains)
   const [since = newest, until = newest] = [a.day, b.day].toSorted()
   const span = { since: spanSince(since, until), until, cut: false }
   const held = async (side: Side) => ({
@@ -82,7 +81,6 @@ function spanSince(since: string, until: string): string {
   return since < month ? since : month
 }
 
-/** Compares any two dates, lists, devices or tags. */
 export const comparePage = definePage({
   path: '/compare',
   nav: 'Compare',
@@ -168,10 +166,7 @@ function sideColumns({ a, b }: CompareFound, place: PagePlace): readonly Column<
 }
 
 function listOf(label: string): Readonly<Record<string, string>> {
+  if (label === '*') return {}
   const [kind = '', ...name] = label.split('=')
-  return kind === 'list' || kind === 'device'
-    ? { [kind]: name.join('=') }
-    : label === '*'
-      ? {}
-      : { tag: label }
+  return kind === 'list' || kind === 'device' ? { [kind]: name.join('=') } : { tag: label }
 }

@@ -101,36 +101,27 @@ export const rankRanges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
 export const changes = ['up', 'down', 'entered', 'left', 'same', 'any'] as const
 export const sorts = ['volume', 'rank', 'change', 'keyword'] as const
 
-/** A keyword in a view, before its details are read. */
 type KeywordRow = Awaited<ReturnType<typeof readKeywords>>[number]
 
-/** A keyword as shown in a row of the table. */
 export type Keyword = Awaited<ReturnType<typeof readKeywordDetails>>[number]
 
 type StoredKeyword = Omit<DB['finished_keywords'], 'finish_id' | 'fetched_at' | 'origin' | 'api'>
 
 /** Days whose keywords are stored with the current settings, newest first. */
-async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+  const basis = (name: 'analysis.basis' | 'analysis.keyword_basis') =>
+    db.selectNoFrom(({ fn }) => fn<string>(name).as('basis'))
   return db
     .selectFrom('finished_days as days')
     .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
     .select(['days.run_date as day', 'days.id as finish', 'kept.id as stored'])
     .where('days.made_at', 'is not', null)
-    .where(
-      'days.basis',
-      '=',
-      db.selectNoFrom(({ fn }) => fn<string>('analysis.basis').as('basis')),
-    )
-    .where(
-      'kept.basis',
-      '=',
-      db.selectNoFrom(({ fn }) => fn<string>('analysis.keyword_basis').as('basis')),
-    )
+    .where('days.basis', '=', basis('analysis.basis'))
+    .where('kept.basis', '=', basis('analysis.keyword_basis'))
     .orderBy('day', 'desc')
     .execute()
 }
 
-/** Keywords of a day as a subquery. */
 function keywordsOf<Name extends string>(
   db: Database,
   { day, finish }: KeywordDay,
@@ -254,16 +245,17 @@ export async function readKeywords(
       ).as('count'),
     ])
     .where((eb) => holds(eb, query))
-    .$if(query.sort === 'volume', (rows) => rows.orderBy('now.weight', direction))
-    .$if(query.sort === 'keyword', (rows) => rows.orderBy('queries.q', direction))
-    .$if(query.sort === 'rank', (rows) =>
-      rows.orderBy('now.position', (order) => order[direction]().nullsLast()),
-    )
-    .$if(query.sort === 'change', (rows) =>
-      rows.orderBy(
-        (eb) => eb.case().when(changeOf(eb), 'is not', null).then(gainOf(eb)).end(),
-        (order) => order[direction]().nullsLast(),
-      ),
+    .orderBy(
+      (eb) => {
+        if (query.sort === 'volume') return eb.ref('now.weight')
+        if (query.sort === 'keyword') return eb.ref('queries.q')
+        if (query.sort === 'rank') return eb.ref('now.position')
+        return eb.case().when(changeOf(eb), 'is not', null).then(gainOf(eb)).end()
+      },
+      (order) => {
+        const ordered = order[direction]()
+        return query.sort === 'rank' || query.sort === 'change' ? ordered.nullsLast() : ordered
+      },
     )
     .orderBy('now.query_id')
     .$if(limit !== undefined, (rows) => rows.limit(limit ?? 0))
@@ -276,7 +268,6 @@ function anyOf<T extends number | string>(values: readonly T[]) {
   return eb.fn.any(eb.val(values))
 }
 
-/** Reads texts, pages and history for the keywords of a view. */
 export async function readKeywordDetails(
   db: Database,
   rows: readonly KeywordRow[],
@@ -327,7 +318,6 @@ export async function readKeywordDetails(
   })
 }
 
-/** Counts the keywords of a day, and the changes since an earlier day. */
 export async function readKeywordCounts(db: Database, days: KeywordDays) {
   return compareKeywords(db, days)
     .select((eb) => [
@@ -343,7 +333,6 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
     .executeTakeFirstOrThrow()
 }
 
-/** A keyword or page that won or lost clicks between two days. */
 export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
 /**

@@ -6,7 +6,7 @@ import type { Database } from '../../base/database/database.ts'
 import { devices } from '../../base/query.ts'
 import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
-import { amount, command, given, nothing, spark, to, unknown } from '../drawing/parts.ts'
+import { amount, command, given, nothing, spark, steps, to, unknown } from '../drawing/parts.ts'
 import { table } from '../drawing/tables.ts'
 import { definePage, type FilePage, type PagePlace, type DeskReading } from '../page.ts'
 import { checkbox, chooser, dayField, moreFields, selectField, textField } from './choose.ts'
@@ -179,7 +179,6 @@ async function readPage(db: Database, { query, sheet, ...asked }: KeywordsAsked)
   }
 }
 
-/** All keywords with their ranks, changes and pages. */
 export const keywordsPage = definePage({
   path: '/keywords',
   nav: 'Keywords',
@@ -218,7 +217,6 @@ function leadOf(
   (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`
 }
 
-/** All filters of this view, for links to similar views. */
 function again(place: PagePlace): Record<string, string> {
   const names = new Set(place.filters.keys())
   return Object.fromEntries([...names].map((name) => [name, place.filters.getAll(name).join(',')]))
@@ -293,21 +291,15 @@ function drawRows(
   })
   const sheets = Math.ceil(count / rowsAtOnce)
   const way = (text: string, nth: number) =>
-    nth < 1 || nth > sheets
-      ? null
-      : html`<li>${to(place.href('/keywords', { ...here, sheet: nth }), text)}</li>`
+    nth < 1 || nth > sheets ? null : to(place.href('/keywords', { ...here, sheet: nth }), text)
   return html`<section id="keywords" aria-label="Keywords">
     ${table('Keywords, one a line', rows, drawn)}
-    <nav class="steps" aria-label="Pages of keywords">
-      <ul>
-        ${way('← Previous', sheet - 1)}
-        <li>Page ${amount(sheet)} of ${amount(sheets)}</li>
-        ${way('Next →', sheet + 1)}
-        <li>
-          ${to(place.href('/keywords/rows.csv', { ...here, sheet: null }), 'All of them as CSV')}
-        </li>
-      </ul>
-    </nav>
+    ${steps('Pages of keywords', [
+      way('← Previous', sheet - 1),
+      html`Page ${amount(sheet)} of ${amount(sheets)}`,
+      way('Next →', sheet + 1),
+      to(place.href('/keywords/rows.csv', { ...here, sheet: null }), 'All of them as CSV'),
+    ])}
   </section>`
 }
 
@@ -317,7 +309,6 @@ const detailsAtOnce = 1_000
 export const keywordsFile: FilePage = {
   path: '/keywords/rows.csv',
   send: async (address, reading) => ({
-    type: 'text/csv; charset=utf-8',
     name: 'keywords.csv',
     pieces: lines(reading, askKeywords(address)),
   }),

@@ -22,6 +22,7 @@ import {
   percent,
   runBadge,
   section,
+  steps,
   tiles,
   to,
   unknown,
@@ -140,27 +141,25 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   )
   const step = (text: string, nth: number) => {
     const filters = { word, tag, respelled: respelled ? 1 : null, sheet: nth }
-    return html`<li>${to(place.href(`/lists/${list.id}`, filters), text)}</li>`
+    return to(place.href(`/lists/${list.id}`, filters), text)
   }
   const body = html`${table('Queries of the list', members, [
-      column.plain(
-        'Query',
-        ({ id, q, current }) =>
-          html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
-      ),
-      column.text('Asked as', ({ variant }) => variant || null),
-      column.text('Line in the file', 'given'),
-      column.number('Weight', 'weight'),
-      column.number('Priority', 'priority'),
-      column.text('Tags', ({ tags }) => tags.join(', ') || null),
-      column.text('Target page', 'target'),
-    ])}
-    <nav class="steps" aria-label="Sheets of queries">
-      <ul>
-        ${sheet > 1 ? step('← previous hundred', sheet - 1) : null}
-        ${more ? step('next hundred →', sheet + 1) : null}
-      </ul>
-    </nav>`
+    column.plain(
+      'Query',
+      ({ id, q, current }) =>
+        html`${toQuery(place, id, q)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
+    ),
+    column.text('Asked as', ({ variant }) => variant || null),
+    column.text('Line in the file', 'given'),
+    column.number('Weight', 'weight'),
+    column.number('Priority', 'priority'),
+    column.text('Tags', ({ tags }) => tags.join(', ') || null),
+    column.text('Target page', 'target'),
+  ])}
+  ${steps('Sheets of queries', [
+    sheet > 1 ? step('← previous hundred', sheet - 1) : null,
+    more ? step('next hundred →', sheet + 1) : null,
+  ])}`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
     html`${form} ${members.length === 0 ? nothing('No query of the list matches.') : body}`,

@@ -29,7 +29,6 @@ import { toDomain, toNight, toQuery, toRun } from './ways.ts'
 
 const mostCompared = 3_000
 
-/** One run: its purchases, results, cost and position changes. */
 export const night = definePage({
   path: '/runs/:run',
   area: 'Operations',
@@ -51,13 +50,11 @@ type RunFound = Awaited<ReturnType<typeof readRun>>
 
 async function readRun(db: Database, id: number) {
   const run = await readRunFacts(db, id)
-  if (run === null)
-    throw new NotThere(`There is no run ${id}: the calendar of nights lists all runs.`)
   const counts = await countTasks(db, id)
   const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
   // The moves are not read if comparing so many answers would take too long for a page.
-  const moves = queries > mostCompared ? null : await readRunMoves(db, run)
-  return { run, counts, moves }
+  const read = () => readRows<RunMove>(db, 'run_moves', { date: run.run_date, run: id })
+  return { run, counts, moves: queries > mostCompared ? null : await read() }
 }
 
 function kindOf(
@@ -92,7 +89,7 @@ function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
 }
 
 function counted({ run, counts }: RunFound): Html {
-  const of = (...states: readonly TaskCount['state'][]) =>
+  const of = (...states: readonly TaskState[]) =>
     counts.reduce((sum, { state, tasks }) => sum + (states.includes(state) ? tasks : 0), 0)
   const all = counts.reduce((sum, { tasks }) => sum + tasks, 0)
   return tiles([
@@ -170,7 +167,6 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
   )
 }
 
-/** Draws the cost of a run compared with its forecast, and the results of the run. */
 function drawCost(run: RunFacts): Html {
   const { uncertain, budget, asked, usual_price: usual } = run
   const of = budget === null ? null : html` of a budget of ${amount(budget)}`
@@ -197,11 +193,7 @@ function drawCost(run: RunFacts): Html {
   )
 }
 
-/** A run with its purchases and results. */
-type RunFacts = NonNullable<Awaited<ReturnType<typeof readRunFacts>>>
-
-/** Tasks of a run in one state, with their error code. */
-type TaskCount = Awaited<ReturnType<typeof countTasks>>[number]
+type RunFacts = RunFound['run']
 
 /** A position that one of our domains gained or lost in a run. If no own domains are configured, any domain counts. */
 interface RunMove {
@@ -218,36 +210,6 @@ interface RunMove {
 
 const none = sql<string[]>`'{}'`
 
-const factColumns = [
-  'runs.id as run',
-  'lists.name as list',
-  'runs.run_date',
-  'runs.kind',
-  'runs.state',
-  'runs.created_at',
-  'runs.finished_at',
-  'runs.budget',
-  'runs.spent',
-  'runs.uncertain',
-  'runs.max_age_ms',
-  'runs.accepted',
-  'runs.duplicates',
-  'runs.rejected',
-  'runs.suspect',
-  'night.schedule',
-  'night.due_at',
-  'night.outcome',
-  'night.note',
-  'health.asked',
-  'health.answered',
-  'health.price',
-  'health.depth',
-  'health.empty',
-  'health.unreadable',
-  'health.workers',
-] as const
-
-/** Reads the facts of a run; null if no run has this id. */
 async function readRunFacts(db: Database, run: number) {
   const found = await db
     .selectFrom('runs')
@@ -257,14 +219,18 @@ async function readRunFacts(db: Database, run: number) {
       (eb) =>
         eb
           .selectFrom('nights')
-          .select(['schedule', 'due_at', 'outcome', 'note'])
+          .select(['schedule', 'due_at', 'note'])
           .whereRef('run_id', '=', 'runs.id')
           .orderBy('due_at', 'desc')
           .limit(1)
           .as('night'),
       (join) => join.onTrue(),
     )
-    .select(factColumns)
+    .select(['runs.id as run', 'lists.name as list', 'runs.run_date', 'runs.kind', 'runs.state'])
+    .select(['runs.created_at', 'runs.finished_at', 'runs.budget', 'runs.spent', 'runs.uncertain'])
+    .select(['runs.rejected', 'runs.suspect', 'night.schedule', 'night.due_at', 'night.note'])
+    .select(['health.asked', 'health.answered', 'health.price', 'health.depth', 'health.empty'])
+    .select(['health.unreadable', 'health.workers'])
     .select((eb) => [
       eb.fn.coalesce('health.reasons', none).as('reasons'),
       eb.fn.coalesce('health.remarks', none).as('remarks'),
@@ -287,10 +253,10 @@ async function readRunFacts(db: Database, run: number) {
     ])
     .where('runs.id', '=', run)
     .executeTakeFirst()
-  return found ?? null
+  if (found !== undefined) return found
+  throw new NotThere(`There is no run ${run}: the calendar of nights lists all runs.`)
 }
 
-/** Counts tasks by state and error, most frequent first. */
 function countTasks(db: Database, run: number) {
   return db
     .selectFrom('tasks')
@@ -306,9 +272,4 @@ function countTasks(db: Database, run: number) {
     .orderBy('state')
     .orderBy('error_code')
     .execute()
-}
-
-/** Reads the largest position changes between the answers of a run and the previous answers. */
-function readRunMoves(db: Database, { run, run_date: date }: Pick<RunFacts, 'run' | 'run_date'>) {
-  return readRows<RunMove>(db, 'run_moves', { date, run })
 }

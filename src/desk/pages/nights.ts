@@ -4,7 +4,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
-import { type Html, html } from '../drawing/html.ts'
+import { element, type Html, html } from '../drawing/html.ts'
 import {
   amount,
   badge,
@@ -57,15 +57,12 @@ export function drawDay(day: number, entries: readonly CalendarEntry[], { href }
   const { verdict, words } = healthOf(worst)
   const more = entries.length === 1 ? '' : `; ${entries.length} runs`
   const label = `${worst.run_date}: ${words}${more}`
-  const { sign } = verdicts[verdict]
-  const face = html`<span aria-hidden="true">${day}<b>${sign}</b></span
+  const face = html`<span aria-hidden="true">${day}<b>${verdicts[verdict].sign}</b></span
     ><span class="unseen">${label}</span>`
   const way = worst.run === null ? null : href(`/runs/${worst.run}`)
-  return way === null
-    ? html`<li><span class="day ${verdict}" title="${label}">${face}</span></li>`
-    : html`<li>
-        <a class="day ${verdict}" title="${label}" href="${way}">${face}</a>
-      </li>`
+  return html`<li>
+    ${element(way === null ? 'span' : 'a', { class: `day ${verdict}`, title: label, href: way }, face)}
+  </li>`
 }
 
 function rank(entry: CalendarEntry): number {
@@ -84,7 +81,6 @@ const verdicts = {
 
 type NightVerdict = keyof typeof verdicts
 
-/** Formats the verdict on a night as a sentence. */
 function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: string } {
   const { run, state, outcome, suspect, reasons, asked, answered, note } = entry
   const counts = asked === null ? '' : `, ${answered ?? 0} of ${asked} answered`
@@ -105,7 +101,6 @@ const usualDays = 92
 export const mostEntries = 5_000
 const listed = 60
 
-/** The page of nights: a calendar of every list, and a description of the newest nights. */
 export const nightsPage = definePage({
   path: '/nights',
   area: 'Operations',
@@ -122,7 +117,6 @@ export const nightsPage = definePage({
   }),
 })
 
-/** Draws a calendar of every list, and describes the newest nights. */
 export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
   if (entries.length === 0) {
     return nothing(

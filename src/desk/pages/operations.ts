@@ -30,7 +30,6 @@ import { definePage, type DeskReading, type LiveParts, type PagePlace } from '..
 import { drawForecastLines } from './money.ts'
 import { toRun } from './ways.ts'
 
-/** The page of current runs, workers, schedules and credits. */
 export const operationsPage = definePage({
   path: '/operations',
   nav: 'Now',
@@ -54,7 +53,6 @@ export const operationsPage = definePage({
   live: async (reading, place) => drawOperations(await readOperations(reading), place),
 })
 
-/** Data of `status` without the queue, and with workers and notices in addition. */
 type OperationsFound = Awaited<ReturnType<typeof readOperations>>
 
 const shownNotices = 6

@@ -6,7 +6,7 @@ import { readCalendar } from '../../core/nights/nights.ts'
 import { readTables } from '../../core/runs/status-command.ts'
 import { readLiveWorkers } from '../../core/runs/waits.ts'
 import { listAlerts } from '../../features/alerts/statements.ts'
-import { readHeldDays } from '../../features/analysis/domains.ts'
+import { readHeldDays, readOursOn } from '../../features/analysis/domains.ts'
 import { readNotesBetween } from '../../features/analysis/notes.ts'
 import { readSuspects } from '../../features/analysis/query-facts.ts'
 import { daysBefore } from '../address.ts'
@@ -16,7 +16,6 @@ import { chooseDays, type KeywordDays, readGains, readKeywordCounts } from './ke
 
 export type OverviewFound = Awaited<ReturnType<typeof readOverview>>
 
-/** Current state, according to the newest stored day. */
 export type ShareStanding = NonNullable<OverviewFound['standing']>
 
 const trendDays = 30
@@ -50,9 +49,8 @@ async function readStanding(db: Database, memory: object, day: string | null) {
   if (days === null) return null
   const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days
   const span = { since: daysBefore(days.now.day, trendDays - 1), until: days.now.day }
-  const ours = await readNamed(db, 'own_domains', span.until)
-  const named = [...ours, ...(await readNamed(db, 'rival_domains', span.until))]
-  const domains = [...new Set(named)].slice(0, mostLines)
+  const { ours, named } = await readNamed(db, span.until)
+  const domains = named.slice(0, mostLines)
   return {
     days,
     week,
@@ -85,23 +83,20 @@ async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
   }
 }
 
-export async function readNamed(
-  db: Database,
-  table: 'own_domains' | 'rival_domains',
-  day: string,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom(table)
+/** Reads our own domains on a day, and all that are named: first our own, then those of competitors. */
+export async function readNamed(db: Database, day: string) {
+  const ours = await readOursOn(db, day)
+  const rivals = await db
+    .selectFrom('rival_domains')
     .select('domain')
     .distinct()
     .where((eb) => eb.or([eb('since', 'is', null), eb('since', '<=', day)]))
     .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>=', day)]))
     .orderBy('domain')
     .execute()
-  return rows.map(({ domain }) => domain)
+  return { ours, named: [...new Set([...ours, ...rivals.map(({ domain }) => domain)])] }
 }
 
-/** Other domains with the largest share changes, largest first. */
 async function readShareChanges(
   db: Database,
   { now, before }: KeywordDays,

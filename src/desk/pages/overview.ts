@@ -27,11 +27,10 @@ import { daysBefore } from '../address.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { drawShares } from './domain.ts'
 import { drawDay } from './nights.ts'
-import type { Gain } from './keywords-read.ts'
+import { type Gain, rankRanges } from './keywords-read.ts'
 import { type OverviewFound, readOverview, type ShareStanding } from './overview-read.ts'
 import { toDomain, toNight, toPage, toQuery, toRun } from './ways.ts'
 
-/** The page with the current state, changes, and anything that needs attention. */
 export const overviewPage = definePage({
   path: '/',
   nav: 'Overview',
@@ -74,12 +73,12 @@ function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
 }
 
 /** Something that a person should look at or act on. */
-export interface Task {
+interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
-  /** Command to run; null if a page should be opened instead. */
-  readonly line: string | null
-  readonly path: string | null
+  /** Command to run, unless a page should be opened instead. */
+  readonly line?: string
+  readonly path?: string
 }
 
 const recentDays = 7
@@ -93,38 +92,29 @@ export function tasksOf(
   return tasks.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'))
 }
 
-const task = (tone: Task['tone'], text: string, way: Partial<Task> = {}): Task => ({
-  tone,
-  text,
-  line: null,
-  path: null,
-  ...way,
-})
-
 function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   const { state, workers, standing } = found
   for (const { reason, detail } of state.account?.stops ?? []) {
     const text = `Buying has stopped (${reason.replace('_', ' ')}): ${detail}`
-    yield task('bad', text, { line: nextStep(state) })
+    yield { tone: 'bad', text, line: nextStep(state) }
   }
   const { topUpBy } = creditsOf(found)
   if (topUpBy !== null) {
     const text = `Top up by ${localDate(zone, topUpBy)}: the credit floor will be reached then.`
-    yield task('bad', text, { path: '/money' })
+    yield { tone: 'bad', text, path: '/money' }
   }
   const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open > 0 && workers.length === 0) {
     const text = `${count(open, 'open task')}, and no worker is running.`
-    yield task('bad', text, { line: npmRun('work') })
+    yield { tone: 'bad', text, line: npmRun('work') }
   }
   for (const { schedule, overdue } of state.summaries) {
-    if (overdue.length > 0) {
-      yield task('bad', `Schedule ${schedule} is overdue.`, { path: '/operations' })
-    }
+    if (overdue.length > 0)
+      yield { tone: 'bad', text: `Schedule ${schedule} is overdue.`, path: '/operations' }
   }
   if (standing !== null && standing.ours.length === 0) {
     const text = 'No domain is marked as yours, so no keyword has a rank.'
-    yield task('warn', text, { line: `${npmRun('domains --')} set example.com` })
+    yield { tone: 'warn', text, line: `${npmRun('domains --')} set example.com` }
   }
 }
 
@@ -137,30 +127,24 @@ function* nightTasks({ nights, state }: OverviewFound, since: string): Generator
     state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
   )
   for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
-    const night = `The night of ${date} (${list})`
-    if (date < since) continue
-    if (suspect || outcome === 'missed' || outcome === 'failed') {
-      const why = suspect ? `is left out as suspect: ${reasons.join('; ')}` : `was ${outcome}`
-      const wrong = run === null ? 0 : (failures.get(run) ?? 0)
-      if (run !== null) failures.delete(run)
-      yield run === null
-        ? task('warn', `${night} ${why}.`, { path: '/nights' })
-        : failed({ run, wrong, text: `${night} ${why}.` })
-    }
+    if (date < since || !(suspect || outcome === 'missed' || outcome === 'failed')) continue
+    const why = suspect ? `is left out as suspect: ${reasons.join('; ')}` : `was ${outcome}`
+    const text = `The night of ${date} (${list}) ${why}.`
+    if (run === null) yield { tone: 'warn', text, path: '/nights' }
+    else yield runTask(run, text, failures.get(run) ?? 0)
+    if (run !== null) failures.delete(run)
   }
   for (const { run, list, run_date: date } of state.runs) {
     const wrong = failures.get(run) ?? 0
-    if (wrong > 0 && date >= since) {
-      yield failed({ run, wrong, text: `Run ${run} (${list}, ${date}):` })
-    }
+    if (wrong > 0 && date >= since) yield runTask(run, `Run ${run} (${list}, ${date}):`, wrong)
   }
 }
 
-function failed({ run, wrong, text }: { run: number; wrong: number; text: string }): Task {
-  const path = `/runs/${run}`
-  if (wrong === 0) return task('warn', text, { path })
+function runTask(run: number, text: string, wrong: number): Task {
+  const task = { tone: 'warn', text, path: `/runs/${run}` } as const
+  if (wrong === 0) return task
   const words = `${text} ${count(wrong, 'task')} failed or have an unknown outcome.`
-  return task('warn', words, { line: `${npmRun('retry --')} --run ${run}`, path })
+  return { ...task, text: words, line: `${npmRun('retry --')} --run ${run}` }
 }
 
 const shownTasks = 8
@@ -173,7 +157,7 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
     .slice(0, shownTasks)
     .map(
       ({ text, line, path }) =>
-        html`${path === null ? text : to(place.href(path), text)}${line === null ? null : html` ${command(line)}`}`,
+        html`${path === undefined ? text : to(place.href(path), text)}${line === undefined ? null : html` ${command(line)}`}`,
     )
   return html`<section class="state ${tasks[0]?.tone ?? 'warn'}">
     <h2>${count(tasks.length, 'thing')} to look at</h2>
@@ -198,9 +182,7 @@ function drawStanding(found: ShareStanding, place: PagePlace): Html {
           )
     }
     <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
-    <div class="pair">
-      ${drawGains('Won most', found, place)} ${drawGains('Lost most', found, place)}
-    </div>`
+    <div class="pair">${drawGains('won', found, place)} ${drawGains('lost', found, place)}</div>`
 }
 
 function drawTiles(found: ShareStanding, place: PagePlace): Html {
@@ -225,12 +207,10 @@ function drawTiles(found: ShareStanding, place: PagePlace): Html {
   ])
 }
 
-const ranges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
-
 function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
   const { day } = counts
   const ranked = day['1-3'] + day['4-10'] + day['11-20'] + day['21+']
-  const rows = ranges.map((range) => {
+  const rows = rankRanges.map((range) => {
     const keywords = range === 'none' ? day.keywords - ranked : day[range]
     return { range, keywords, share: keywords / Math.max(1, day.keywords) }
   })
@@ -275,18 +255,16 @@ function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
 }
 
 function drawGains(
-  title: 'Won most' | 'Lost most',
-  { won, lost, days }: ShareStanding,
+  id: 'won' | 'lost',
+  { [id]: { keywords, pages }, days }: ShareStanding,
   place: PagePlace,
 ): Html {
-  const { keywords, pages } = title === 'Won most' ? won : lost
-  const id = title === 'Won most' ? 'won' : 'lost'
   const rank = (value: number | null) => value ?? '–'
   const draw = (kind: 'keywords' | 'pages', gains: readonly Gain[], about: string | null) =>
     tableSection(
       {
         id: kind === 'pages' ? `${id}-pages` : id,
-        title: `${title}: ${kind}`,
+        title: `${id === 'won' ? 'Won' : 'Lost'} most: ${kind}`,
         about,
         empty: 'No changes between these days.',
       },
@@ -347,23 +325,19 @@ const shownAlerts = 10
 
 function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   const groups = groupAlerts(alerts)
+  const titles = { id: 'alerts', title: 'Alerts' }
   if (groups.length === 0) {
-    return section(
-      { id: 'alerts', title: 'Alerts' },
-      nothing(
-        'No open alerts. They are shown here, by night and severity.',
-        `${npmRun('alerts --')} rules`,
-      ),
-    )
+    const text = 'No open alerts. They are shown here, by night and severity.'
+    return section(titles, nothing(text, `${npmRun('alerts --')} rules`))
   }
   const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
   return section(
     {
-      id: 'alerts',
+      ...titles,
       title: html`Alerts (${amount(alerts.length)})`,
       about: 'Open alerts, by night.',
     },
-    html`${groups.slice(0, shownGroups).map(
+    groups.slice(0, shownGroups).map(
       ({ date, severity, text, alerts: own }, index) =>
         html`<details id="alerts-${index}">
           <summary>${badge(names[severity], severity)} ${date}: ${text}</summary>
@@ -375,11 +349,10 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
           )}
           ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command(npmRun('alerts'))}</p>`}
         </details>`,
-    )}`,
+    ),
   )
 }
 
-/** Link to both nights of an alert about one keyword. */
 function bothNights(alert: AlertRow, place: PagePlace): Html | null {
   const { query_id: query, run_date: day, base_run_date: beside } = alert
   return query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
@@ -390,7 +363,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
     { id: 'nights', title: 'Nights', about: to(place.href('/nights'), 'The calendar') },
     nights.length === 0
       ? nothing('No night in the last two weeks.', `${npmRun('nightly --')} --show`)
-      : html`${[...groupBy(nights, ({ list }) => list)].map(
+      : [...groupBy(nights, ({ list }) => list)].map(
           ([list, own]) =>
             html`<h3>${given(list)}</h3>
               <ol class="days strip">
@@ -398,7 +371,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
                   .toSorted(([a], [b]) => a.localeCompare(b))
                   .map(([date, entries]) => drawDay(Number(date.slice(8)), entries, place))}
               </ol>`,
-        )}`,
+        ),
   )
 }
 

@@ -13,21 +13,22 @@ import { type Html, html, link } from '../drawing/html.ts'
 import {
   amount,
   badge,
+  facts,
   given,
   instant,
   lines,
   nothing,
   section,
+  steps,
   tiles,
   to,
 } from '../drawing/parts.ts'
 import { column, table } from '../drawing/tables.ts'
-import { definePage, type FilePage, inOnePiece, type PagePlace } from '../page.ts'
+import { definePage, type FilePage, type PagePlace } from '../page.ts'
 import { chooser, dayField } from './choose.ts'
 import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
 
-/** The page of one answer, alone or next to the answer of another day. */
 export const queryNightPage = definePage({
   path: '/queries/:query/nights/:day',
   area: 'Keywords',
@@ -64,7 +65,7 @@ function content(found: NightFound, place: PagePlace): Html {
     const words =
       drawWords(answer.words, place) ??
       nothing('The answer names no entities, groups, related searches or blocks.')
-    return html`${facts(found.query.id, answer, place)}
+    return html`${summary(found.query.id, answer, place)}
     ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
     ${section(otherParts, words)}`
   }
@@ -82,21 +83,19 @@ function nothingOn({ before, after }: NightFound, day: string): Html {
   )
 }
 
-/** Draws links to the previous and next nights, and a form to compare with any other night. */
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
   const step = (date: string | null, text: string) =>
-    date === null ? null : html`<li>${toNight(place, query.id, { day: date, text })}</li>`
-  return html`<nav class="steps" aria-label="Nights">
-      <ul>
-        ${step(before, `← before: ${before}`)} ${step(after, `after: ${after}`)}
-        ${beside === null || other === null ? null : step(day, `${day} alone`)}
-      </ul>
-    </nav>
-    ${chooser(
-      { place, name: 'Two nights side by side' },
-      [dayField('beside', 'Compare with the night of', beside ?? before ?? after ?? '')],
-      'Side by side',
-    )}`
+    date === null ? null : toNight(place, query.id, { day: date, text })
+  return html`${steps('Nights', [
+    step(before, `← before: ${before}`),
+    step(after, `after: ${after}`),
+    beside === null || other === null ? null : step(day, `${day} alone`),
+  ])}
+  ${chooser(
+    { place, name: 'Two nights side by side' },
+    [dayField('beside', 'Compare with the night of', beside ?? before ?? after ?? '')],
+    'Side by side',
+  )}`
 }
 
 const evidences: Readonly<Record<string, string>> = {
@@ -105,7 +104,7 @@ const evidences: Readonly<Record<string, string>> = {
   'not asked': 'not asked on this day: the last answer is used.',
 }
 
-function facts(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
+function summary(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
   const { call, bytes } = serp
   const body =
     bytes === null
@@ -124,7 +123,6 @@ function facts(query: string, { serp, results }: NightAnswer, place: PagePlace):
     </p>`
 }
 
-/** A stored body, byte for byte as received. */
 export const keptBody: FilePage = {
   path: '/queries/:query/bodies/:call',
   send: async (address, reading) => {
@@ -136,7 +134,7 @@ export const keptBody: FilePage = {
     return {
       type: json ? 'application/json' : 'application/octet-stream',
       name: `answer-${call}${kept.truncated ? '-truncated' : ''}.${json ? 'json' : 'txt'}`,
-      pieces: inOnePiece(kept.body),
+      pieces: kept.body,
     }
   },
 }
@@ -146,6 +144,12 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
   const changes = compare(early, late)
   const count = (kind: SerpChange['kind']) =>
     changes.filter((change) => change.kind === kind).length
+  const head = ({ serp }: NightAnswer) =>
+    html`<th scope="col">${serp.runDate} <span class="soft">to position ${serp.depth}</span></th>`
+  const cell = (result: SerpResult | null, isLate: boolean) =>
+    html`<td class="${result === null ? 'blank' : ''}">
+      ${side(result, changes, { place, isLate })}
+    </td>`
   const same =
     early.serp.search === late.serp.search
       ? nothing('Both days use the same answer, so nothing changed between them.')
@@ -164,68 +168,40 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
       about:
         'Position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
     },
-    besideTable({ early, late, changes }, place),
+    html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
+      <table class="beside">
+        <thead>
+          <tr>
+            <th scope="col" class="n">Position</th>
+            ${head(early)} ${head(late)}
+          </tr>
+        </thead>
+        <tbody>
+          ${placesOf(early, late).map(
+            ({ position, left, right }) =>
+              html`<tr>
+                <th scope="row" class="n">${position ?? '–'}</th>
+                ${cell(left, false)} ${cell(right, true)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`,
   )}
   ${section(otherParts, wordChanges(early, late))}`
 }
 
-function besideTable(
-  {
-    early,
-    late,
-    changes,
-  }: Record<'early' | 'late', NightAnswer> & {
-    readonly changes: readonly SerpChange[]
-  },
-  place: PagePlace,
-): Html {
-  const head = (answer: NightAnswer) =>
-    html`<th scope="col">
-      ${answer.serp.runDate} <span class="soft">to position ${answer.serp.depth}</span>
-    </th>`
-  return html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
-    <table class="beside">
-      <thead>
-        <tr>
-          <th scope="col" class="n">Position</th>
-          ${head(early)} ${head(late)}
-        </tr>
-      </thead>
-      <tbody>
-        ${placesOf(early, late).map(
-          ({ position, left, right }) =>
-            html`<tr>
-              <th scope="row" class="n">${position ?? '–'}</th>
-              <td class="${left === null ? 'blank' : ''}">
-                ${side(left, changes, { place, now: false })}
-              </td>
-              <td class="${right === null ? 'blank' : ''}">
-                ${side(right, changes, { place, now: true })}
-              </td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
-}
-
 /** Builds one row per position. Several results with the same position, or without a position, get separate rows. */
 function placesOf(early: NightAnswer, late: NightAnswer) {
-  const named = ({ results }: NightAnswer) => {
-    const groups = [...groupBy(results, ({ position }) => position)]
-    return new Map(
-      groups.flatMap(([position, own]) =>
-        own.map((result, nth) => [`${position} ${nth}`, result] as const),
-      ),
-    )
-  }
-  const [before, now] = [named(early), named(late)]
+  const before = groupBy(early.results, ({ position }) => position)
+  const now = groupBy(late.results, ({ position }) => position)
   return [...new Set([...before.keys(), ...now.keys()])]
-    .map((name) => {
-      const [left, right] = [before.get(name) ?? null, now.get(name) ?? null]
-      return { left, right, position: (left ?? right)?.position ?? null }
+    .toSorted((a, b) => (a ?? Infinity) - (b ?? Infinity))
+    .flatMap((position) => {
+      const [left = [], right = []] = [before.get(position), now.get(position)]
+      const rows = Array.from({ length: Math.max(left.length, right.length) })
+      return rows.map((_, n) => ({ position, left: left[n] ?? null, right: right[n] ?? null }))
     })
-    .toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
 }
 
 /**
@@ -235,14 +211,14 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],
-  { place, now }: { place: PagePlace; now: boolean },
+  { place, isLate }: { place: PagePlace; isLate: boolean },
 ): Html | null {
   if (result === null) return null
-  const change = changes.find((one) => (now ? one.now : one.before) === result)
-  return html`${mark(change, now)} ${titleOf(result)}
+  const change = changes.find((one) => (isLate ? one.now : one.before) === result)
+  return html`${mark(change, isLate)} ${titleOf(result)}
     <p class="snippet">${toDomain(place, result.domain)}</p>
     ${
-      now && change?.retitled === true
+      isLate && change?.retitled === true
         ? html`<p class="snippet soft">
             <span class="warn">retitled</span>, before:
             <del>${given(change.before?.title ?? null)}</del>
@@ -251,21 +227,20 @@ function side(
     }`
 }
 
-function mark(change: SerpChange | undefined, now: boolean): Html | null {
+function mark(change: SerpChange | undefined, isLate: boolean): Html | null {
   if (change === undefined) return html`<span class="soft mark-change">also there</span>`
-  const text = changeWords(change, now)
+  const { kind, before, now } = change
+  const text =
+    kind === 'unsure'
+      ? html`<span class="soft"
+          >below the depth of the ${isLate ? 'earlier' : 'later'} answer</span
+        >`
+      : isLate
+        ? moved(before?.position ?? null, now?.position ?? null)
+        : kind === 'went'
+          ? moved(1, null)
+          : null
   return text === null ? null : html`<span class="mark-change">${text}</span>`
-}
-
-function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Html | null {
-  if (kind === 'unsure') {
-    const text = now
-      ? 'below the depth of the earlier answer'
-      : 'below the depth of the later answer'
-    return html`<span class="soft">${text}</span>`
-  }
-  if (now) return moved(before?.position ?? null, after?.position ?? null)
-  return kind === 'went' ? moved(1, null) : null
 }
 
 /** Draws the entities, clusters, related searches and blocks that were added or removed. */
@@ -287,60 +262,36 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   ])
 }
 
-/** A page in one or both of the answers. */
-interface SerpChange {
-  readonly before: SerpResult | null
-  readonly now: SerpResult | null
-  readonly kind: 'came' | 'went' | 'moved' | 'stayed' | 'unsure'
-  /** True if the title of the page was different before. */
-  readonly retitled: boolean
-}
+type SerpChange = ReturnType<typeof compare>[number]
 
-/** Finds the results that entered, left, moved or changed their title between two answers. */
-function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
-  const [old, fresh] = [firstOfEach(before.results), firstOfEach(now.results)]
-  const there = [...fresh].map(([key, result]) => {
-    const other = old.get(key) ?? null
-    return judge({ before: other, now: result }, before.serp.depth)
+/**
+ * Finds the results that entered, left, moved or changed their title between two answers. A result is known to have
+ * entered or left only if the other answer was deep enough to show its position.
+ */
+function compare(early: NightAnswer, late: NightAnswer) {
+  const [old, fresh] = [bestOfEach(early.results), bestOfEach(late.results)]
+  return [...new Set([...fresh.keys(), ...old.keys()])].map((key) => {
+    const [before, now] = [old.get(key) ?? null, fresh.get(key) ?? null]
+    if (before !== null && now !== null) {
+      const kind = before.position === now.position ? 'stayed' : 'moved'
+      return { before, now, kind, retitled: before.title !== now.title } as const
+    }
+    const { depth } = (now === null ? late : early).serp
+    const sure = ((now ?? before)?.position ?? Infinity) <= depth
+    const kind = !sure ? 'unsure' : now === null ? 'went' : 'came'
+    return { before, now, kind, retitled: false } as const
   })
-  const gone = [...old]
-    .filter(([key]) => !fresh.has(key))
-    .map(([, result]) => judge({ before: result, now: null }, now.serp.depth))
-  return [...there, ...gone]
 }
 
 /**
  * Maps each page to its result. If a page occurs twice, the result with the best position counts. A result without an
  * address is identified by its title.
  */
-function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
-  const found = new Map<string, SerpResult>()
-  const best = results.toSorted(
-    (a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || a.ordinal - b.ordinal,
+function bestOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
+  const fromWorst = results.toSorted(
+    (a, b) => (b.position ?? Infinity) - (a.position ?? Infinity) || b.ordinal - a.ordinal,
   )
-  for (const result of best) {
-    const key = result.pageKey ?? `title ${result.title ?? ''}`
-    if (!found.has(key)) found.set(key, result)
-  }
-  return found
-}
-
-/**
- * Returns the kind of change. A result is known to have entered or left only if the other answer was deep enough to
- * show its position.
- */
-function judge(
-  { before, now }: Pick<SerpChange, 'before' | 'now'>,
-  otherDepth: number,
-): SerpChange {
-  const place = (now ?? before)?.position ?? null
-  const retitled = before !== null && now !== null && before.title !== now.title
-  if (before !== null && now !== null) {
-    const kind = before.position === now.position ? 'stayed' : 'moved'
-    return { before, now, kind, retitled }
-  }
-  const sure = place !== null && place <= otherDepth
-  return { before, now, kind: sure ? (now === null ? 'went' : 'came') : 'unsure', retitled }
+  return new Map(fromWorst.map((one) => [one.pageKey ?? `title ${one.title ?? ''}`, one]))
 }
 
 export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
@@ -383,14 +334,10 @@ export function drawWords(words: readonly SerpWords[], place: PagePlace): Html |
   )
 }
 
-/** Renders the kinds of parts, each with its items. Omits kinds without items. */
 function wordFacts(shown: readonly (readonly [head: string, chips: readonly Html[]])[]): Html {
-  return html`<dl class="facts words">
-    ${shown.map(([head, chips]) =>
-      chips.length === 0
-        ? null
-        : html`<dt>${head}</dt>
-            <dd>${lines(chips, 'chips')}</dd>`,
-    )}
-  </dl>`
+  const known = shown.filter(([, chips]) => chips.length > 0)
+  return facts(
+    known.map(([head, chips]) => [head, lines(chips, 'chips')]),
+    'facts words',
+  )
 }

@@ -6,7 +6,7 @@ import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import type { ShownResult } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
-import { figuresLink, lineChart } from '../drawing/lines.ts'
+import { drawPicture } from '../drawing/lines.ts'
 import {
   amount,
   badge,
@@ -14,7 +14,6 @@ import {
   instant,
   lines,
   nothing,
-  scrolled,
   section,
   tiles,
   unknown,
@@ -26,7 +25,6 @@ import { drawWords, resultTable } from './query-night.ts'
 import { type QueryFound, readQueryPage } from './query-read.ts'
 import { askedAs, nameVariants, toDomain, toList, toNight, toPage, toQuery, toRun } from './ways.ts'
 
-/** The page of a query. */
 export const queryPage = definePage({
   path: '/queries/:query',
   area: 'Keywords',
@@ -54,7 +52,6 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   unaffordable: 'warn',
 }
 
-/** Draws all runs that included the query, with outcome and cost. */
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
   return tableSection(
@@ -160,29 +157,21 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
   )
 }
 
-interface ChartDay {
-  readonly at: Date
-  readonly runDate: string
-  /** Answer that is shown for the day; null if no answer is shown. */
-  readonly evidence: string | null
-  /** Reason why no answer is shown; null if an answer is shown. */
-  readonly silence: string | null
-  readonly depth: number | null
-}
+type ChartDay = ReturnType<typeof chartDays>[number]
 
 /**
  * Days of a query, oldest first, with one entry for each day. If a day has several runs, the run with an answer is
- * used.
+ * used. Either the evidence is null, or the silence: the reason why no answer is shown.
  */
-function chartDays({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
-  const found = new Map<string, ChartDay>()
-  for (const { runDate, evidence, silence, depth } of days) {
-    const known = found.get(runDate)
-    if (known !== undefined && (known.evidence !== null || silence !== null)) continue
+function chartDays({ days }: QueryFound) {
+  const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()
+  return byDay.flatMap((runs) => {
+    const day = runs.find(({ silence }) => silence === null) ?? runs[0]
+    if (day === undefined) return []
+    const { runDate, evidence, silence, depth } = day
     const told = silence === null ? null : (silences[silence] ?? 'asked, not answered')
-    found.set(runDate, { at: dayOf(runDate), runDate, evidence, silence: told, depth })
-  }
-  return [...found.values()].toReversed()
+    return [{ at: dayOf(runDate), runDate, evidence, silence: told, depth }]
+  })
 }
 
 const silences: Readonly<Record<string, string>> = {
@@ -199,33 +188,37 @@ const silences: Readonly<Record<string, string>> = {
  * Draws positions over time. Position 1 is at the top, and "not in it" is at the bottom. Days without an answer are
  * gaps.
  */
-function rankChart({ shown, ranks, notes }: QueryFound, days: readonly ChartDay[], title: string) {
+function rankChart(found: QueryFound, days: readonly ChartDay[]) {
+  const { query, shown, ranks, notes } = found
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))
   const out = deepest * 1.12 + 0.5
   const places = placesOf(ranks)
-  return lineChart({
-    title,
-    ...{ grain: 'day', width: 1040, height: 340, hover: true, spots: true },
-    range: [out, 0.5],
-    ticks: [1, ...[3, 5, 10, 20, 50, 100].filter((tick) => tick <= deepest), out],
-    format: (position) => (position === out ? 'not in' : String(position)),
-    notes,
-    gaps: days.flatMap(({ at, runDate, silence }) =>
-      silence === null ? [] : [{ at, name: `${runDate}: ${silence}` }],
-    ),
-    series: shown.map(({ domain }) => ({
-      name: domain,
-      points: days.map((day) => {
-        const position = places.get(`${day.runDate} ${domain}`)
-        return {
-          at: day.at,
-          value: day.evidence === null ? null : (position ?? out),
-          words: placeWords(day, position),
-          hollow: day.evidence !== 'bought',
-        }
-      }),
-    })),
-  })
+  return drawPicture(
+    {
+      title: `Positions for ${query.q}, day by day`,
+      ...{ height: 340, spots: true },
+      range: [out, 0.5],
+      ticks: [1, ...[3, 5, 10, 20, 50, 100].filter((tick) => tick <= deepest), out],
+      format: (position) => (position === out ? 'not in' : String(position)),
+      notes,
+      gaps: days.flatMap(({ at, runDate, silence }) =>
+        silence === null ? [] : [{ at, name: `${runDate}: ${silence}` }],
+      ),
+      series: shown.map(({ domain }) => ({
+        name: domain,
+        points: days.map((day) => {
+          const position = places.get(`${day.runDate} ${domain}`)
+          return {
+            at: day.at,
+            value: day.evidence === null ? null : (position ?? out),
+            words: placeWords(day, position),
+            hollow: day.evidence !== 'bought',
+          }
+        }),
+      })),
+    },
+    { name: 'Rank history, as a picture', figures: figureRows(found, days) },
+  )
 }
 
 function placeWords({ evidence, depth }: ChartDay, position: number | undefined): string {
@@ -237,10 +230,8 @@ function placeWords({ evidence, depth }: ChartDay, position: number | undefined)
   return `${place}, ${older}`
 }
 
-/** Draws positions by day, as a chart and as numbers, with a form for the days. */
 function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
   const days = chartDays(found)
-  const title = `Positions for ${found.query.q}, day by day`
   const form = chooser({ place, name: 'What the history shows' }, [
     ...dayFields(found.span),
     textField('domain', 'Other domains', { value: asked.join(' '), placeholder: 'example.com' }),
@@ -260,9 +251,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
     ${
       days.length === 0
         ? empty
-        : html`${legend(found, place)}
-          ${scrolled('Rank history, as a picture', rankChart(found, days, title))}
-          ${figuresLink(title, figureRows(found, days))} ${numbers(found, days, place)}`
+        : html`${legend(found, place)} ${rankChart(found, days)} ${numbers(found, days, place)}`
     }`,
   )
 }
@@ -327,16 +316,9 @@ function numbers(
   </details>`
 }
 
-/** Answers of one day. */
-interface Day {
-  readonly runDate: string
-  readonly depth: number
-  readonly features: readonly string[]
-  readonly results: readonly ShownResult[]
-}
+type Day = ReturnType<typeof answerDays>[number]
 
-/** First results of days, newest first. */
-function answerDays(first: readonly ShownResult[]): readonly Day[] {
+function answerDays(first: readonly ShownResult[]) {
   return [...groupBy(first, ({ runDate }) => runDate)].map(([runDate, results]) => ({
     runDate,
     depth: results[0]?.depth ?? 0,
@@ -345,23 +327,8 @@ function answerDays(first: readonly ShownResult[]): readonly Day[] {
   }))
 }
 
-/** A rank that one of our domains lost between two answers. */
-interface LostRank {
-  readonly runDate: string
-  readonly previousDate: string
-  readonly domain: string
-  readonly previous: number
-  /** Null if the domain is not in the answer, although the answer is deep enough to show the previous position. */
-  readonly rank: number | null
-  /** Domain that now has the previous position. */
-  readonly taker: string | null
-}
-
 /** Ranks that the given domains lost from one answer to the next, newest first. */
-export function lostRanks(
-  first: readonly ShownResult[],
-  domains: readonly string[],
-): readonly LostRank[] {
+export function lostRanks(first: readonly ShownResult[], domains: readonly string[]) {
   const days = answerDays(first)
   const rankIn = ({ results }: Day, domain: string) =>
     results.find((result) => result.domain === domain)?.position ?? null
@@ -372,6 +339,7 @@ export function lostRanks(
       const [previous, rank] = [rankIn(before, domain), rankIn(now, domain)]
       if (previous === null || (rank !== null && rank <= previous)) return []
       if (rank === null && now.depth < previous) return []
+      // The domain that now has the previous position.
       const taker = now.results.find(({ position }) => position === previous)?.domain ?? null
       const { runDate: previousDate } = before
       return [{ runDate: now.runDate, previousDate, domain, previous, rank, taker }]

@@ -6,12 +6,6 @@ import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
 
-/** Selected days. Null stands for the default of the page. */
-interface Days {
-  readonly since?: string | null
-  readonly until?: string | null
-}
-
 export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
@@ -19,17 +13,9 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
 /** Link to a query, with the parameters that distinguish it from other queries with the same text. */
 export function toVariant(
   place: PagePlace,
-  {
-    queryId,
-    q,
-    variant,
-  }: { readonly queryId: string; readonly q: string; readonly variant: string },
+  { queryId, q, variant }: Readonly<Record<'queryId' | 'q' | 'variant', string>>,
 ): Html {
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
-}
-
-function nightPath(query: string, day: string): string {
-  return `/queries/${query}/nights/${day}`
 }
 
 /** Link to a query's answer on a day. If another day is given, its answer is shown next to that answer. */
@@ -38,14 +24,17 @@ export function toNight(
   query: string,
   { day, beside = null, text = day }: { day: string; beside?: string | null; text?: string },
 ): Html {
-  return to(href(nightPath(query, day), { beside }), text)
+  return to(href(`/queries/${query}/nights/${day}`, { beside }), text)
 }
 
 export function toDomain(
   place: PagePlace,
   domain: string | null,
   // A caller may pass a whole span, but only its two days become part of the address.
-  { since = null, until = null }: Days = {},
+  {
+    since = null,
+    until = null,
+  }: { readonly since?: string | null; readonly until?: string | null } = {},
 ): Html {
   if (domain === null) return unknown
   return to(place.href(`/domains/${encodeURIComponent(domain)}`, { since, until }), given(domain))
@@ -74,7 +63,6 @@ const parameters: readonly ((asked: Asked) => string | null)[] = [
   ({ num }) => `${num} results`,
 ]
 
-/** Describes the parameters of a query. */
 export function askedAs(query: Asked): string {
   return parameters.flatMap((word) => word(query) ?? []).join(', ')
 }

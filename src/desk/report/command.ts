@@ -27,7 +27,6 @@ import { renderSummary, sendSummary, summarise } from './summary.ts'
 type SliceFlag = (typeof sliceFlags)[number]
 type SpanFlag = (typeof spanFlags)[number]
 
-/** Flags of `npm run report`. */
 type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
   Readonly<Partial<Record<SpanFlag, string>>> & {
     readonly to?: string
@@ -42,12 +41,11 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env } = call
   if (options.summary === true) return writeSummary(call)
   const { path, target } = await htmlTarget(options.to, env)
-  const domains = readNames(options.domains ?? '', mostDomains)
+  const domains = readNames(options.domains ?? '')
   const slice = sliceOf(options)
   const { config, mill, origins, today } = await openReport(call)
-  const order = { slice, domains, today, config }
   const found = await readSnapshot(mill.db, { origins, role: null, slice }, (trx) =>
-    readReport(trx, order),
+    readReport(trx, { slice, domains, today, config }),
   )
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
@@ -60,7 +58,6 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** Opens the database, with the origins of answers to show. */
 async function openReport({ options, env, closers }: Call<ReportOptions>) {
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
@@ -82,7 +79,6 @@ async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env'
   return { path, target }
 }
 
-/** Writes the overview as a message to a file, or sends it to the webhook. */
 async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env } = call
   const { to, send, desk = 'http://127.0.0.1:8750' } = options
@@ -114,27 +110,19 @@ const forecastMs = 10_000
  * Reads typed domains. Rejects too many of them, because a domain that is silently left out would look as if it did not
  * rank.
  */
-function readNames(typed: string, most: number): readonly string[] {
-  const names = typed
-    .split(',')
-    .map(siteName)
-    .filter((name) => name !== '')
-  const domains = [...new Set(names)]
-  if (domains.length <= most) return domains
+function readNames(typed: string): readonly string[] {
+  const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')
+  if (domains.length <= mostDomains) return domains
   throw new Misuse(
-    `expected --domains to name ${most} domains at most, got ${domains.length}; leave some out, or write a second report`,
+    `expected --domains to name ${mostDomains} domains at most, got ${domains.length}; leave some out, or write a second report`,
   )
 }
 
-/** Reads the same flags as the questions of the library. */
 function sliceOf(options: ReportOptions): Slice {
-  const given = new Map<string, readonly string[]>()
   // By default, the report covers all queries.
-  for (const flag of sliceFlags)
-    given.set(
-      flag,
-      (options[flag] ?? []).filter((one) => one !== '*'),
-    )
+  const given = new Map<string, readonly string[]>(
+    sliceFlags.map((flag) => [flag, (options[flag] ?? []).filter((one) => one !== '*')]),
+  )
   for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
   return readSlice(given)
 }

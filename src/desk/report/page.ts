@@ -77,7 +77,7 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
     lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; days from
     ${span.since} to ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
-    ${figures.shares.length === 0 ? null : drawTrend(figures, place)}
+    ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
     ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
     ${
       books === null
@@ -95,7 +95,6 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   }
 }
 
-/** Warns that the figures cover only some queries. */
 function narrowedTo({ narrowed }: Figures): Html | null {
   if (narrowed.length === 0) return null
   return html`<p class="banner">
@@ -118,17 +117,11 @@ function summary({ figures, lists }: ReportFound): Html {
   ])
 }
 
-function drawTrend(figures: Figures, place: PagePlace): Html {
-  return drawShares(
-    figures,
-    {
-      picture: 'Share of voice of the largest domains and the chosen ones, day by day',
-      about: html`Share of the clicks that each domain's best positions would get, by weight, over
-      ${figures.narrowed.length === 0 ? 'all' : 'these'} queries.`,
-    },
-    place,
-  )
-}
+const trendOf = ({ narrowed }: Figures) => ({
+  picture: 'Share of voice of the largest domains and the chosen ones, day by day',
+  about: html`Share of the clicks that each domain's best positions would get, by weight, over
+  ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
+})
 
 /** Draws the desk's page of a domain, with positions for the highest-weighted queries. */
 function domainPart(
@@ -170,35 +163,28 @@ function stillPlace({ figures, zone }: ReportFound): PagePlace {
   }
 }
 
-/** Context for a part of a page, with unique element ids. */
 function insidePlace(place: PagePlace, name: string): PagePlace {
   return { ...place, id: (part) => `${name}-${part}` }
 }
 
-/**
- * Builds one line per query, in order of first occurrence. Queries are distinguished by id, because texts may be equal.
- */
-function linesOf({ ranks, variants }: Figures, domain: string) {
-  const names = nameVariants(variants)
-  const own = ranks.filter((row) => row.domain === domain)
-  return [...groupBy(own, ({ queryId }) => queryId)].map(([id, rows]) =>
-    dayLine(names.get(id) ?? id, rows, ({ position }) => position),
-  )
-}
-
-/** Draws the positions of one domain, in a small chart per query. */
 function drawRanks(
   figures: Figures,
   { domain, label }: Figures['domains'][number],
   place: PagePlace,
 ): Html {
-  const lines = linesOf(figures, domain)
-  const deepest = Math.max(
-    10,
-    ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0)),
+  const names = nameVariants(figures.variants)
+  // Queries are distinguished by id, because texts may be equal.
+  const own = groupBy(
+    figures.ranks.filter((row) => row.domain === domain),
+    ({ queryId }) => queryId,
   )
+  const lines = [...own].map(([id, rows]) =>
+    dayLine(names.get(id) ?? id, rows, ({ position }) => position),
+  )
+  const ranks = lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0))
+  const deepest = Math.max(10, ...ranks)
   const chart = {
-    ...({ grain: 'day', width: 330, height: 130, format: String } as const),
+    ...{ width: 330, height: 130, format: String },
     range: [deepest + 0.5, 0.5] as const,
     ticks: [1, ...[3, 10, 20, 50, 100].filter((tick) => tick <= deepest)],
     notes: figures.notes,
@@ -241,16 +227,15 @@ export interface ReportOrder extends FigureOptions {
 const mostLists = 5
 
 /** Reads the report in one snapshot, with the statements of the desk's pages. */
-export async function readReport(trx: Database, { config, ...options }: ReportOrder) {
+export async function readReport(trx: Database, order: ReportOrder) {
+  const { config, ...options } = order
   const figures = await readFigures(trx, options)
-  const isChosen = listFilter(options.slice)
   return {
     figures,
-    // The pages of the chosen domains.
     held: await readHeld(trx, figures),
-    lists: await readLists(trx, figures, isChosen),
+    lists: await readLists(trx, figures, order),
     // Credits and operations; null if the login may not read the internal tables.
-    books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, { config, isChosen }) : null,
+    books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, order) : null,
     zone: config.zone,
   }
 }
@@ -272,15 +257,15 @@ async function readHeld(
 async function readLists(
   trx: Database,
   { span }: Figures,
-  isChosen: (list: string) => boolean,
+  { slice }: ReportOrder,
 ): Promise<readonly CoverageFound[]> {
+  const isChosen = listFilter(slice)
   const all = await readListFacts(trx, null)
   const newest = all
     .filter(({ name, runDate }) => isChosen(name) && runDate !== null && runDate >= span.since)
     .toSorted((a, b) => ((a.runDate ?? '') < (b.runDate ?? '') ? 1 : -1))
-    .slice(0, mostLists)
   const lists: CoverageFound[] = []
-  for (const list of newest) {
+  for (const list of newest.slice(0, mostLists)) {
     lists.push({ list, span, days: await readListDays(trx, { name: list.name, ...span }) })
   }
   return lists
@@ -289,11 +274,9 @@ async function readLists(
 async function readBooks(
   trx: Database,
   { span, origins }: Figures,
-  {
-    config,
-    isChosen,
-  }: Pick<ReportOrder, 'config'> & { readonly isChosen: (list: string) => boolean },
+  { config, slice }: ReportOrder,
 ) {
+  const isChosen = listFilter(slice)
   const zoned = { ...span, zone: config.zone }
   const money = await readAccountsFound(trx, zoned)
   const nights = await readCalendar(trx, { ...span, limit: mostEntries })

@@ -9,34 +9,25 @@ import { html, numberText } from '../drawing/html.ts'
 import type { OverviewFound } from '../pages/overview-read.ts'
 import { creditsOf, groupAlerts, overviewLead, tasksOf } from '../pages/overview.ts'
 
-/** A line of the summary, with its link to the desk. */
-interface SummaryLine {
-  readonly text: string
-  readonly path: string
-}
-
-interface Summary {
-  readonly subject: string
-  readonly lines: readonly SummaryLine[]
-}
+type Summary = ReturnType<typeof summarise>
 
 const most = { tasks: 8, gains: 4, alerts: 6 }
 
-/** Summarizes the overview in lines, most urgent first. */
 export function summarise(
   found: OverviewFound,
   place: { readonly today: string; readonly zone: string },
-): Summary {
+) {
   const tasks = tasksOf(found, place)
   const { nights } = creditsOf(found)
   const balance = found.state.account?.remaining ?? null
+  const lasts = nights === null ? '' : `, about ${numberText(nights)} nights until the floor`
   return {
     subject: `querymill ${overviewLead(found)}`,
     lines: [
       ...(tasks.length === 0 ? [{ text: 'No action needed.', path: '/' }] : []),
-      ...tasks.slice(0, most.tasks).map(({ text, line, path }) => ({
-        text: line === null ? text : `${text} (${line})`,
-        path: path ?? '/operations',
+      ...tasks.slice(0, most.tasks).map(({ text, line, path = '/operations' }) => ({
+        text: line === undefined ? text : `${text} (${line})`,
+        path,
       })),
       ...standingLines(found),
       ...groupAlerts(found.alerts)
@@ -44,17 +35,12 @@ export function summarise(
         .map(({ date, text }) => ({ text: `Alerts of ${date}: ${text}`, path: '/' })),
       ...(balance === null
         ? []
-        : [
-            {
-              text: `Credits left: ${numberText(balance)}${nights === null ? '' : `, about ${numberText(nights)} nights until the floor`}`,
-              path: '/money',
-            },
-          ]),
+        : [{ text: `Credits left: ${numberText(balance)}${lasts}`, path: '/money' }]),
     ],
   }
 }
 
-function standingLines({ standing }: OverviewFound): readonly SummaryLine[] {
+function standingLines({ standing }: OverviewFound) {
   if (standing === null) return []
   const { counts, days, week, won, lost } = standing
   const changes = `/keywords?day=${days.now.day}&change=`
@@ -68,9 +54,9 @@ function standingLines({ standing }: OverviewFound): readonly SummaryLine[] {
     counted('down', 'Keywords down'),
     counted('entered', 'Entered the results'),
     counted('left', 'Left the results'),
-    ...[won, lost].flatMap(({ keywords }, index) =>
+    ...Object.entries({ Won: won, Lost: lost }).flatMap(([word, { keywords }]) =>
       keywords.slice(0, most.gains).map(({ id, name, previous, rank }) => ({
-        text: `${index === 0 ? 'Won' : 'Lost'}: ${name ?? ''}, rank ${place(previous)} → ${place(rank)}`,
+        text: `${word}: ${name ?? ''}, rank ${place(previous)} → ${place(rank)}`,
         path: `/queries/${id ?? ''}`,
       })),
     ),
@@ -98,7 +84,6 @@ export function renderSummary({ subject, lines }: Summary, desk: string): string
     </html> `.text
 }
 
-/** Sends the summary to the configured webhook, in the format of the webhook. */
 export async function sendSummary(
   { subject, lines }: Summary,
   { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },
