@@ -42,8 +42,6 @@ export const usageParams = z.object({
   api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
 
-export type UsageResponse = z.infer<typeof usageResponse>
-
 /** Maximum number of results per query. */
 export const mostResults = 100
 

@@ -3,6 +3,7 @@
 import { html } from 'hono/html'
 import { formatInstant } from '../../base/time/zone.ts'
 import {
+  type FoundKey,
   type IssuedKey,
   isLow,
   isRevoked,
@@ -11,13 +12,12 @@ import {
   type ListedKey,
   planNames,
 } from '../keys.ts'
-import type { UsageResponse } from '../schemas.ts'
 
 interface PageView {
   /** Relative address of the service. It is relative because a proxy may add a prefix to all paths. */
   readonly root: string
-  /** Reason why a form was rejected; null if no form was rejected. */
-  readonly problem: string | null
+  /** Reason why a form was rejected. */
+  readonly problem?: string | undefined
 }
 
 interface DashboardView extends PageView {
@@ -28,7 +28,7 @@ interface DashboardView extends PageView {
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   /** A key that was just created. The key is shown only once. */
-  readonly issued: IssuedKey | null
+  readonly issued?: IssuedKey | undefined
   /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string
 }
@@ -42,7 +42,7 @@ export function renderDashboard(view: DashboardView) {
   return renderPage(
     view,
     'dashboard/style.css',
-    html`${issued === null ? '' : renderIssued(issued, address)} ${renderLow(keys)}
+    html`${issued === undefined ? '' : renderIssued(issued, address)} ${renderLow(keys)}
       <h2>New key</h2>
       <form class="new" method="post" action="${root}dashboard/keys">
         <input type="hidden" name="ticket" value="${ticket}" />
@@ -61,25 +61,25 @@ export function renderDashboard(view: DashboardView) {
 }
 
 interface UsageView extends PageView {
-  readonly account: UsageResponse | null
-  readonly used: readonly KeyDay[]
+  /** Account of the entered key; absent until a valid key was entered. */
+  readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 
 /** Renders the usage of a customer's account, or the form that asks for the key. */
 export function renderUsage(view: UsageView) {
-  const { root, account, used } = view
+  const { root, account } = view
   const form = html`<h2>Usage of your account</h2>
     <form class="new" method="post" action="${root}usage">
       <label>API key<input name="key" type="password" autocomplete="off" required /></label>
       <button class="main">Show usage</button>
     </form>`
-  const content = account === null ? form : html`${renderAccount(account)} ${renderUsed(used)}`
+  const content =
+    account === undefined ? form : html`${renderAccount(account.key)} ${renderUsed(account.used)}`
   return renderPage(view, 'usage/style.css', content)
 }
 
-function renderAccount(account: UsageResponse) {
-  const { plan, credits_quota: quota, credits_remaining: credits, renews_at: renews } = account
-  const renewal = renews === null ? '' : `, renewed on ${renews.slice(0, 10)}`
+function renderAccount({ plan, quota, remaining: credits, renewsAt }: FoundKey) {
+  const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
   return html`${isLow({ credits, quota }) ? html`<p class="notice bad" role="status">Less than a tenth of your credits is left.</p>` : ''}
     <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
 }
@@ -92,7 +92,8 @@ function renderPage({ root, problem }: PageView, style: string, content: ReturnT
       <title>Search service</title>
       <link rel="stylesheet" href="${root}${style}" />
       <h1>Search service</h1>
-      ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`} ${content}
+      ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
+      ${content}
     </html>`
 }
 
@@ -116,9 +117,8 @@ function renderUsed(used: readonly KeyDay[]) {
 /** Names the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
-  const accounts = new Map(low.map(({ account, credits, quota }) => [account, { credits, quota }]))
-  const items = [...accounts].map(
-    ([account, { credits, quota }]) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
+  const items = [...new Map(low.map((key) => [key.account, key])).values()].map(
+    ({ account, credits, quota }) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
   )
   if (items.length === 0) return ''
   return html`<div class="notice bad" role="status">
