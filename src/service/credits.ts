@@ -65,10 +65,8 @@ async function reserveCredits(
   })
   const id = rows[0]?.id
   if (id !== undefined) return { kind: 'charge', id, accountId: key.accountId }
-  const left = await pool.query<{ remaining: number }>(
-    `select ${creditsLeft} as remaining from accounts where id = $1`,
-    [key.accountId],
-  )
+  const text = `select ${creditsLeft} as remaining from accounts where id = $1`
+  const left = await pool.query<{ remaining: number }>(text, [key.accountId])
   const remaining = left.rows[0]?.remaining ?? 0
   return { kind: remaining >= most ? 'busy' : 'spent', remaining }
 }
@@ -149,7 +147,6 @@ const settleText = `
 
 // Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
 const lookAgainMs = 25
-const usualPatienceMs = 10_000
 
 /**
  * Reserves credits for requests. If other requests may still release credits, waits for them before reporting a lack of
@@ -161,7 +158,7 @@ export class KeyCredits {
   /** For each account, the queue that admits the waiting requests one after another. */
   readonly #lines = new Map<number, LimitFunction>()
 
-  constructor(pool: pg.Pool, patienceMs = usualPatienceMs) {
+  constructor(pool: pg.Pool, patienceMs = 10_000) {
     this.#pool = pool
     this.#patienceMs = patienceMs
   }

@@ -33,7 +33,7 @@ export interface KeysOptions {
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]
-  readonly hint?: string
+  readonly hint?: string | undefined
 }
 
 type Action = (keys: Keys, options: KeysOptions, word: string | undefined) => Promise<Shown>
@@ -52,8 +52,11 @@ const actions = {
     if (!(await keys.revoke(given))) {
       throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
     }
-    const hint = 'the key is revoked, at once and permanently'
-    return { json: { revoked: true }, lines: [], hint }
+    return {
+      json: { revoked: true },
+      lines: [],
+      hint: 'the key is revoked, at once and permanently',
+    }
   },
   list: async (keys) => {
     const list = await keys.list()
@@ -61,7 +64,11 @@ const actions = {
       (one) =>
         `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
     )
-    return { json: { keys: list }, lines, ...emptyHint(list, 'no key was issued yet') }
+    return {
+      json: { keys: list },
+      lines,
+      hint: list.length > 0 ? undefined : 'no key was issued yet',
+    }
   },
   usage: async (keys) => {
     const usage = await keys.usage()
@@ -69,16 +76,17 @@ const actions = {
       ({ day, key_id, key, requests, failures, credits }) =>
         `${day}\t${key_id}\t${key}\t${requests} requests\t${failures} failed\t${credits} credits`,
     )
-    return { json: { usage }, lines, ...emptyHint(usage, 'nothing was used yet') }
+    return { json: { usage }, lines, hint: usage.length > 0 ? undefined : 'nothing was used yet' }
   },
   'top-up': async (keys, options) => {
-    const account = accountOf(options)
-    const credits = creditsFlag(options) ?? missing('--credits with the number to add')
+    const account = accountOf(options) ?? missing('--account with its number')
+    const credits = creditsOf(options) ?? missing('--credits with the number to add')
     return balance(await keys.topUp({ account, credits }))
   },
   plan: async (keys, options) => {
     const { plan = missing('--plan with its name') } = options
-    return balance(await keys.changePlan({ account: accountOf(options), plan }))
+    const account = accountOf(options) ?? missing('--account with its number')
+    return balance(await keys.changePlan({ account, plan }))
   },
 } satisfies Record<string, Action>
 const names = Object.keys(actions) as (keyof typeof actions)[]
@@ -108,21 +116,15 @@ function balance(credits: number): Shown {
   return { json: { credits }, lines: [`${credits} credits`] }
 }
 
-function emptyHint(rows: readonly unknown[], hint: string) {
-  return rows.length === 0 ? { hint } : {}
-}
-
 function missing(what: string): never {
   throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
 }
 
-function accountOf({ account }: KeysOptions): number {
-  return (
-    wholeFlag('account', account, Number.MAX_SAFE_INTEGER) ?? missing('--account with its number')
-  )
+function accountOf({ account }: KeysOptions): number | undefined {
+  return wholeFlag('account', account, Number.MAX_SAFE_INTEGER)
 }
 
-function creditsFlag({ credits }: KeysOptions): number | undefined {
+function creditsOf({ credits }: KeysOptions): number | undefined {
   return wholeFlag('credits', credits, 1_000_000_000_000)
 }
 
@@ -137,8 +139,8 @@ function readNewKey(options: KeysOptions): NewKey {
   if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
   return {
     kind: wordFlag('kind', options.kind, keyKinds),
-    credits: creditsFlag(options),
-    account: wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER),
+    credits: creditsOf(options),
+    account: accountOf(options),
     rate,
     name: options.name,
     plan: options.plan,

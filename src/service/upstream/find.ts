@@ -58,11 +58,10 @@ export async function findPages(run: Statements, options: FindOptions) {
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
-  const unknown = terms.strange.length
   const meant = terms.words.join(' ')
   const subjects = options.subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
-  if (await isChance(run, terms, subjects)) return { pages: [], meant: null }
+  if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
   const strict =
     question.operators === null
       ? allOf(known)
@@ -83,15 +82,15 @@ export async function findPages(run: Statements, options: FindOptions) {
       mostResults,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
-      unknown * 3 <= known.length ? leastShare.known : leastShare.strange,
+      terms.strange.length * 3 <= known.length ? leastShare.known : leastShare.strange,
       known.map((term) => anyOf(term, ':AB')),
     ],
   })
   const first = spread(pages.slice(0, leastPool))
   return {
     pages: [...first, ...pages.slice(leastPool)],
-    // The corrected query; null if the query was searched as sent.
-    meant: question.operators === null ? interpret(terms) : null,
+    // The corrected query; undefined if the query was searched as sent.
+    meant: question.operators === null ? interpret(terms) : undefined,
   }
 }
 
@@ -111,15 +110,11 @@ export async function readTexts(
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** Reports the corrected and the ignored words of a query; null if there are none. */
-function interpret({ words, strange, corrections: mends }: KnownTerms): Interpretation | null {
-  if (mends.length === 0 && strange.length === 0) return null
-  const left = new Set(strange)
-  return {
-    query: words.filter((word) => !left.has(word)).join(' '),
-    corrections: [...mends],
-    ignored_words: [...strange],
-  }
+/** Reports the corrected and the ignored words of a query; undefined if there are none. */
+function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
+  if (corrections.length === 0 && strange.length === 0) return undefined
+  const query = words.filter((word) => !strange.includes(word)).join(' ')
+  return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
 // A word that occurs on at most this many pages is probably not the word that the user meant.

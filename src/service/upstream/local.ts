@@ -82,20 +82,15 @@ async function answer(
     const snippet = makeSnippet(search.q, text)
     return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
   })
-  const said = await enrich(
-    search.q,
-    {
-      results,
-      pool: closePages(pages),
-      // The specification has no field for the corrected query, so the corrected query becomes the first related
-      // search.
-      suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
-      known: [],
-    },
-    gazetteer,
-  )
+  const found = {
+    results,
+    pool: closePages(pages),
+    // The specification has no field for the corrected query, so the corrected query becomes the first related search.
+    suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
+    known: [],
+  }
   return {
-    answer: meant === null ? said : { ...said, interpretation: meant },
+    answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
     ignored: ignoredParams(search, ranked),
     partial: false,
   }
