@@ -1,9 +1,7 @@
 // Builds the HTTP application of the search service: its middleware and its routes.
 
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
-import type pg from 'pg'
 import { compress } from 'hono/compress'
-import type { Log } from '../base/log.ts'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
 import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
@@ -11,15 +9,21 @@ import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
 import { Refusal, refuseParams } from './refusal.ts'
-import { databaseAway, jsonType, keyHeaders, refuse, secureHeaders, trace } from './reply.ts'
+import {
+  databaseAway,
+  jsonType,
+  keyHeaders,
+  refuse,
+  type Replying,
+  secureHeaders,
+  trace,
+} from './reply.ts'
 import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
 import { readIdempotencyKey } from './stored-answers.ts'
 import type { openMock } from './upstream/mock.ts'
 
-interface AppParts extends SearchSeller, DashboardParts {
-  readonly pool: pg.Pool
-  readonly log: Log
+interface AppParts extends SearchSeller, DashboardParts, Replying {
   /** Source of answers for test keys. */
   readonly mock: ReturnType<typeof openMock>
   readonly deadlineMs: number
@@ -28,7 +32,6 @@ interface AppParts extends SearchSeller, DashboardParts {
 /** Builds the application, which turns each request into a response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const app = new OpenAPIHono<DoorEnv>({ defaultHook: refuseParams })
-  const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
@@ -36,8 +39,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway()
   })
-  app.notFound((c) => refuse(replying, new Refusal(404, 'There is nothing at this address'), c))
-  app.onError((error, c) => refuse(replying, error, c))
+  app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
+  app.onError((error, c) => refuse(parts, error, c))
   // Pages of the dashboard are never compressed. They contain secrets beside reflected input, and the compressed length
   // of a page would reveal the secrets (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())

@@ -4,9 +4,12 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { say } from '../base/cli/command.ts'
+import { type Config, type Environment, readConfig } from '../base/config.ts'
 import { toldPid } from '../base/database/database.ts'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
+import type { Closers } from '../base/waiting.ts'
 
 /** Connections to the tables of the service. The tables have their own schema, which shares nothing with clients. */
 export type Tables = Awaited<ReturnType<typeof openTables>>
@@ -45,6 +48,22 @@ export async function openTables(connectionString: string, size = 8) {
     `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,
   )
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
+}
+
+/**
+ * Returns the address of the database from the settings. Without this setting, starts the embedded database and returns
+ * its address.
+ */
+export async function findDatabase({ databaseUrl, home }: Config): Promise<string> {
+  if (databaseUrl !== null) return databaseUrl
+  const { ensurePostgres } = await import('../base/embedded/postgres.ts')
+  return (await ensurePostgres(home, { say })).url
+}
+
+/** Opens the tables for a command. */
+export async function openTablesOf(env: Environment, closers: Closers): Promise<Tables> {
+  const tables = await openTables(await findDatabase(readConfig(env)), 1)
+  return closers.add('tables', tables, (open) => open.close())
 }
 
 async function prepare(connectionString: string): Promise<string> {

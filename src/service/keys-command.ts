@@ -3,11 +3,9 @@
 import { text } from 'node:stream/consumers'
 import { type Call, print, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
-import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { formatInstant, readDuration } from '../base/time/zone.ts'
-import { findDatabase } from './command.ts'
-import { openTables } from './database.ts'
+import { openTablesOf } from './database.ts'
 import {
   type IssuedKey,
   isLow,
@@ -26,7 +24,6 @@ export interface KeysOptions {
   readonly rate?: string
   readonly name?: string
   readonly grace?: string
-  readonly json?: boolean
 }
 
 /** The output of an action: JSON for programs, lines for people, and a hint for stderr. */
@@ -98,9 +95,8 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
   if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
     throw new Misuse(`expected nothing after ${word}, got another word; flags begin with --`)
   }
-  const url = await findDatabase(readConfig(env))
-  const tables = closers.add('tables', await openTables(url, 1), (open) => open.close())
-  const { json, lines, hint } = await act(new Keys(tables.pool), options, keyOrId)
+  const { pool } = await openTablesOf(env, closers)
+  const { json, lines, hint } = await act(new Keys(pool), options, keyOrId)
   if (options.json === true) printJson(json)
   else lines.forEach(print)
   if (hint !== undefined) say(hint)

@@ -97,13 +97,6 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
   })
 }
 
-/** Deletes the stored answers that are older than a day. */
-export async function forgetAnswers(pool: pg.Pool): Promise<void> {
-  await pool.query(
-    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
-  )
-}
-
 /** The answer to a search, without its price. */
 export type FoundAnswer = Omit<
   SearchResponse,
