@@ -24,18 +24,13 @@ export interface NewKey {
   readonly rate?: number | undefined
 }
 
-export interface IssuedKey {
-  readonly id: number
-  /** The key itself; shown only once. */
-  readonly key: string
-  readonly kind: KeyKind
-  readonly credits: number
-  readonly account: number
-}
+/** A new key. `key` is the key itself, which is shown only once. */
+export type IssuedKey = Pick<ListedKey, 'id' | 'key' | 'kind' | 'credits' | 'account'>
 
 export interface ListedKey {
   readonly id: number
   readonly kind: KeyKind
+  /** Prefix and last characters of the key. */
   readonly key: string
   readonly name: string
   readonly account: number
@@ -60,13 +55,8 @@ export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credi
 }
 
 /** The key of a request, with the state of its account. */
-export interface FoundKey {
-  readonly id: number
+export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan' | 'quota'> {
   readonly accountId: number
-  readonly kind: KeyKind
-  readonly rate: number | null
-  readonly plan: string
-  readonly quota: number
   readonly remaining: number
   /** Time of the next renewal; null for prepaid credits. */
   readonly renewsAt: Date | null
@@ -74,7 +64,6 @@ export interface FoundKey {
 
 type KeyRow = FoundKey & { readonly hash: Buffer; readonly stale: boolean }
 
-/** The keys and accounts in the tables. */
 export class Keys {
   readonly #pool: pg.Pool
   #hashes: Buffer[] = []
@@ -175,7 +164,6 @@ export class Keys {
     return remaining
   }
 
-  /** Lists every issued key, masked. */
   async list(): Promise<ListedKey[]> {
     const { rows } = await this.#pool.query<ListedKey>(`
       select
@@ -348,7 +336,6 @@ export function keyKind(key: string): KeyKind | null {
   return keyKinds.find((known) => known === kind) ?? null
 }
 
-/** Computes the hash that is stored in place of a key. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }

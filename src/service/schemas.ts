@@ -33,12 +33,11 @@ export const usageResponse = z
 
 /** The parameters of a usage request. */
 export const usageParams = z.object({
-  days: wholeParam('days', {
-    least: 1,
-    most: 366,
-    usual: 30,
-    description: 'How many days back, today included.',
-  }),
+  days: wholeParam(
+    'days',
+    { least: 1, most: 366, usual: 30 },
+    'How many days back, today included.',
+  ),
   api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
 
@@ -99,12 +98,11 @@ export const searchParams = z.object({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
       example: 'us',
     }),
-  num: wholeParam('num', {
-    least: 1,
-    most: mostResults,
-    usual: 10,
-    description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
-  }),
+  num: wholeParam(
+    'num',
+    { least: 1, most: mostResults, usual: 10 },
+    'Number of results; from 1 to 100. Not in the specification: default 10.',
+  ),
   device: z.enum(devices, deviceRule).optional().openapi({
     default: 'desktop',
     description:
@@ -221,12 +219,12 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-interface WholeParam extends Readonly<Record<'least' | 'most' | 'usual', number>> {
-  readonly description: string
-}
-
 /** Builds a parameter that accepts a whole number in any notation. */
-function wholeParam(name: string, { least, most, usual, description }: WholeParam) {
+function wholeParam(
+  name: string,
+  { least, most, usual }: Record<'least' | 'most' | 'usual', number>,
+  description: string,
+) {
   const text = rule(name, `a whole number from ${least} to ${most}`)
   return (
     z

@@ -80,7 +80,6 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
   // directly, so that browsers can reload and bookmark them.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
-  app.get('/dashboard/style.css', sendStyle)
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
   addForm('keys', newShape, async (form) => {
@@ -111,7 +110,10 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
  */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
   app.get('/usage', (c) => c.html(renderUsage({ root: rootOf(c) }), 200, pageHeaders))
-  app.get('/usage/style.css', sendStyle)
+  // The dashboard uses this style sheet too, because its own addresses may need the password.
+  app.get('/usage/style.css', (c) =>
+    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+  )
   app.post('/usage', async (c) => {
     const { key: text } = await readForm(c, keyShape)
     const key = await keys.find(text.trim())
@@ -122,10 +124,6 @@ export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts
     const used = await keys.usage({ days: shownDays, account: key.accountId })
     return c.html(renderUsage({ root: rootOf(c), account: { key, used } }), 200, pageHeaders)
   })
-}
-
-function sendStyle(c: Context<DoorEnv>) {
-  return c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' })
 }
 
 /** Returns the relative address of the service, as seen from the requested page. */

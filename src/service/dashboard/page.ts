@@ -33,15 +33,12 @@ interface DashboardView extends PageView {
   readonly ticket: string
 }
 
-/** Number of days whose usage is shown. */
 export const shownDays = 30
 
-/** Renders the whole dashboard on the server. The page needs no script. */
 export function renderDashboard(view: DashboardView) {
   const { root, address, keys, used, issued, ticket } = view
   return renderPage(
     view,
-    'dashboard/style.css',
     html`${issued === undefined ? '' : renderIssued(issued, address)} ${renderLow(keys)}
       <h2>New key</h2>
       <form class="new" method="post" action="${root}dashboard/keys">
@@ -75,7 +72,7 @@ export function renderUsage(view: UsageView) {
     </form>`
   const content =
     account === undefined ? form : html`${renderAccount(account.key)} ${renderUsed(account.used)}`
-  return renderPage(view, 'usage/style.css', content)
+  return renderPage(view, content)
 }
 
 function renderAccount({ plan, quota, remaining: credits, renewsAt }: FoundKey) {
@@ -84,13 +81,13 @@ function renderAccount({ plan, quota, remaining: credits, renewsAt }: FoundKey) 
     <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
 }
 
-function renderPage({ root, problem }: PageView, style: string, content: ReturnType<typeof html>) {
+function renderPage({ root, problem }: PageView, content: ReturnType<typeof html>) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>Search service</title>
-      <link rel="stylesheet" href="${root}${style}" />
+      <link rel="stylesheet" href="${root}usage/style.css" />
       <h1>Search service</h1>
       ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
       ${content}
@@ -185,11 +182,7 @@ function choice(label: string, name: string, values: readonly string[]) {
   >`
 }
 
-function numberField(
-  name: string,
-  hint = '',
-  { value = null, label = '' }: { value?: number | null; label?: string } = {},
-) {
+function numberField(name: string, hint = '', label = '', value: number | null = null) {
   return html`<input
     name="${name}"
     value="${value ?? ''}"
@@ -232,7 +225,7 @@ function renderKey(path: string, one: ListedKey) {
   const label = `Requests a second of account ${account}`
   const change = html`<form method="post" action="${path}/keys/${id}/change">
     <input name="name" value="${name}" maxlength="100" aria-label="Name of key ${id}" />
-    ${numberField('rate', 'no limit', { value: rate, label })}
+    ${numberField('rate', 'no limit', label, rate)}
     <button>Save</button>
   </form>`
   return html`<tr${gone ? html` class="gone"` : ''}>
@@ -247,11 +240,11 @@ function renderKey(path: string, one: ListedKey) {
 /** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = html`<form method="post" action="${path}/keys/${id}/rotate">
-    ${numberField('grace', '24', { label: `Hours for which key ${id} stays valid` })}
+    ${numberField('grace', '24', `Hours for which key ${id} stays valid`)}
     <button>Replace</button>
   </form>`
   const topUp = html`<form method="post" action="${path}/accounts/${account}/top-up">
-    ${numberField('credits', 'credits', { label: `Credits to add to account ${account}` })}
+    ${numberField('credits', 'credits', `Credits to add to account ${account}`)}
     <button>Top up</button>
   </form>`
   const plans = html`<form method="post" action="${path}/accounts/${account}/plan">
@@ -271,10 +264,7 @@ function renderMore(path: string, { id, kind, account, plan, revoked_at: until }
   </details>`
 }
 
-/**
- * The style sheet. Browsers load it from a separate address, so that the content security policy can forbid inline
- * styles.
- */
+// Browsers load the style sheet from a separate address, so that the content security policy can forbid inline styles.
 export const dashboardStyle = `
 :root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
 @media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}

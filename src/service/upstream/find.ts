@@ -2,7 +2,7 @@
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
-import type { AskedWords, Statements } from './question.ts'
+import { readQuestion, type Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
 
@@ -16,15 +16,6 @@ export interface FoundPage {
   readonly lang: string
   /** Relevance, which is comparable only within one answer. */
   readonly score: number
-}
-
-interface FindOptions {
-  readonly search: Search
-  readonly question: AskedWords
-  /** Number of pages that the answer shows. */
-  readonly shown: number
-  /** Finds known names in a text, in lower case. */
-  readonly subjectsIn: (text: string) => readonly string[]
 }
 
 const configs: Readonly<Record<string, string>> = {
@@ -52,14 +43,21 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/** Finds pages with all words of the query, then pages with the rarest words. */
-export async function findPages(run: Statements, options: FindOptions) {
-  const { search, question, shown } = options
+/**
+ * Finds pages with all words of the query, then pages with the rarest words. The answer shows the first `shown` pages.
+ * `subjectsIn` finds known names in a text, in lower case.
+ */
+export async function findPages(
+  run: Statements,
+  search: Search,
+  { shown, subjectsIn }: { shown: number; subjectsIn: (text: string) => string[] },
+) {
+  const question = readQuestion(search.q)
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const meant = terms.words.join(' ')
-  const subjects = options.subjectsIn(terms.corrections.length > 0 ? meant : search.q)
+  const subjects = subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
   const strict =

@@ -113,8 +113,7 @@ function addResult(
   { url, title, content }: EnginePage['results'][number],
 ): void {
   const address = parseUrl(url)
-  if (address === null) return
-  if (address.protocol !== 'http:' && address.protocol !== 'https:') return
+  if (address === null || !/^https?:$/.test(address.protocol)) return
   const key = keyOf(address)
   if (byPlace.has(key)) return
   byPlace.set(key, {
