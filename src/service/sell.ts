@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { late, within } from '../base/waiting.ts'
-import { type KeyCredits, type PaidSearch, settleCredits, type Unpaid } from './credits.ts'
+import { type KeyCredits, type PaidSearch, settleCredits } from './credits.ts'
 import {
   type Answered,
   type Claim,
@@ -54,7 +54,6 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
 /** Reserves credits, searches, and settles the cost. If the search fails, all reserved credits are released. */
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
-  if (charge.kind !== 'charge') throw unpaid(charge, cost(order.search.num))
   const start = performance.now()
   const settle = (credits: number, status: number, answer?: string) =>
     settleCredits(shop.pool, charge, {
@@ -101,14 +100,4 @@ async function beforeDeadline(
   stop.abort(reason)
   // The queue of the provider may refuse first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])
-}
-
-function unpaid({ kind, remaining }: Unpaid, most: number): Refusal {
-  const headers = { 'x-credits-remaining': String(remaining) }
-  if (kind === 'busy') {
-    const text = 'The credits are reserved for requests in progress; nothing was charged'
-    return new Refusal(429, text, { ...headers, 'retry-after': '1' })
-  }
-  const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
-  return new Refusal(402, text, headers)
 }

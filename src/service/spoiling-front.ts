@@ -9,8 +9,7 @@ import { fraction } from './random.ts'
 import { jsonType } from './reply.ts'
 
 /** Faults that last for a whole night. `nobody` is a night without workers, and has no effect in this proxy. */
-const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
-type NightFault = (typeof nightFaults)[number]
+type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
 const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'

@@ -142,30 +142,30 @@ export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void
 
 /** Releases the reservations of requests that died with their process. */
 async function refundOrphans(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ refunded: number }>(
+  const { rowCount } = await pool.query(
     `with orphans as (
-        select id
-        from usage
-        where credits is null
-          and at < now() - interval '5 minutes'
-        for update skip locked
-      ),
-      ended as (
-        update usage
-        set credits = 0, status = 500
-        from orphans
-        where usage.id = orphans.id
-        returning usage.account_id, usage.period, usage.reserved
-      ),
-      back as (
-        update accounts
-        set held = held - sums.reserved
-        from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
-        where accounts.id = sums.account_id
-          and accounts.period = sums.period
-      )
-      select count(*) as refunded
-      from ended`,
+      select id
+      from usage
+      where credits is null
+        and at < now() - interval '5 minutes'
+      for update skip locked
+    ),
+    ended as (
+      update usage
+      set credits = 0, status = 500
+      from orphans
+      where usage.id = orphans.id
+      returning usage.account_id, usage.period, usage.reserved
+    ),
+    back as (
+      update accounts
+      set held = held - sums.reserved
+      from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
+      where accounts.id = sums.account_id
+        and accounts.period = sums.period
+    )
+    select
+    from ended`,
   )
-  return rows[0]?.refunded ?? 0
+  return rowCount ?? 0
 }
