@@ -58,8 +58,6 @@ const qRule = {
     input === undefined ? 'q must be given' : 'q must be given once',
 }
 
-const deviceRule = rule('device', `one of ${devices.join(', ')}`)
-
 /** The parameters of a search. The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
   q: z
@@ -103,11 +101,14 @@ export const searchParams = z.object({
     { least: 1, most: mostResults, usual: 10 },
     'Number of results; from 1 to 100. Not in the specification: default 10.',
   ),
-  device: z.enum(devices, deviceRule).optional().openapi({
-    default: 'desktop',
-    description:
-      'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
-  }),
+  device: z
+    .enum(devices, rule('device', `one of ${devices.join(', ')}`))
+    .optional()
+    .openapi({
+      default: 'desktop',
+      description:
+        'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
+    }),
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',

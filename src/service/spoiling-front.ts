@@ -48,7 +48,8 @@ export async function openFront(behind: string, credits: number) {
     const told = { credits_used: used, credits_remaining: balance }
     return c.json({ ...good, ...told, organic_results: results })
   })
-  const server = createServer(getRequestListener(app.fetch))
+  const listener = getRequestListener(app.fetch)
+  const server = createServer((request, response) => void listener(request, response))
   return {
     url: await bindLoopback(server, 0),
     /** Sets the fault of all later answers; null for no fault. */

@@ -36,12 +36,7 @@ const largestForm = 10_000
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
-  const tickets = new Set<string>()
-  /** Shows the dashboard, possibly with a new key or the reason why a form was rejected. */
-  const show = async (
-    c: Context<DoorEnv>,
-    { issued, problem }: { issued?: IssuedKey; problem?: string } = {},
-  ) => {
+  const show: Show = async (c, { issued, problem } = {}) => {
     const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
       root: rootOf(c),
@@ -55,6 +50,24 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     })
     return c.html(page, problem === undefined ? 200 : 400, pageHeaders)
   }
+  app.use('/dashboard/*', async (c, next) => {
+    checkClient(c)
+    if (c.req.method === 'POST') checkForm(c, publicUrl())
+    await next()
+  })
+  // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
+  // directly, so that browsers can reload and bookmark them.
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  addForms(app, keys, show)
+}
+
+/** Shows the dashboard, possibly with a new key or the reason why a form was rejected. */
+type Show = (
+  c: Context<DoorEnv>,
+  said?: { readonly issued?: IssuedKey; readonly problem?: string },
+) => Promise<Response>
+
+function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodType>(
     path: string,
@@ -72,14 +85,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
         throw error
       }
     })
-  app.use('/dashboard/*', async (c, next) => {
-    checkClient(c)
-    if (c.req.method === 'POST') checkForm(c, publicUrl())
-    await next()
-  })
-  // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
-  // directly, so that browsers can reload and bookmark them.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  const tickets = new Set<string>()
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
   addForm('keys', newShape, async (form) => {

@@ -182,7 +182,11 @@ function choice(label: string, name: string, values: readonly string[]) {
   >`
 }
 
-function numberField(name: string, hint = '', label = '', value: number | null = null) {
+function numberField(
+  name: string,
+  hint = '',
+  { value = null, label = '' }: { value?: number | null; label?: string } = {},
+) {
   return html`<input
     name="${name}"
     value="${value ?? ''}"
@@ -225,7 +229,7 @@ function renderKey(path: string, one: ListedKey) {
   const label = `Requests a second of account ${account}`
   const change = html`<form method="post" action="${path}/keys/${id}/change">
     <input name="name" value="${name}" maxlength="100" aria-label="Name of key ${id}" />
-    ${numberField('rate', 'no limit', label, rate)}
+    ${numberField('rate', 'no limit', { value: rate, label })}
     <button>Save</button>
   </form>`
   return html`<tr${gone ? html` class="gone"` : ''}>
@@ -240,11 +244,11 @@ function renderKey(path: string, one: ListedKey) {
 /** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = html`<form method="post" action="${path}/keys/${id}/rotate">
-    ${numberField('grace', '24', `Hours for which key ${id} stays valid`)}
+    ${numberField('grace', '24', { label: `Hours for which key ${id} stays valid` })}
     <button>Replace</button>
   </form>`
   const topUp = html`<form method="post" action="${path}/accounts/${account}/top-up">
-    ${numberField('credits', 'credits', `Credits to add to account ${account}`)}
+    ${numberField('credits', 'credits', { label: `Credits to add to account ${account}` })}
     <button>Top up</button>
   </form>`
   const plans = html`<form method="post" action="${path}/accounts/${account}/plan">

@@ -197,12 +197,6 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-/** The properties of a page that determine its position. */
-interface Placed {
-  readonly url: string
-  readonly score: number
-}
-
 // Readers look at the first ten pages, and expect at most two pages of the same folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
 // A page of another folder moves up only if it is nearly as relevant as the page that it passes.
@@ -213,24 +207,22 @@ const nearly = 0.6
  * specification. After the first two pages of the folder, its further pages keep their order. The result depends only
  * on the given pages, so that answers of different lengths show parts of the same list.
  */
-export function spread<Page extends Placed>(pages: readonly Page[]): Page[] {
+export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
+  pages: readonly Page[],
+): Page[] {
   const left = [...pages]
   const counts = new Map<string, number>()
+  const countOf = ({ url }: Page) => counts.get(folderOf(url)) ?? 0
   const first: Page[] = []
   while (first.length < firstPlaces && left.length > 0) {
-    const [next] = left.splice(findNext(left, counts), 1)
+    const other = left.findIndex((page) => countOf(page) < eachFolder)
+    const isNear = (left[other]?.score ?? 0) >= nearly * (left[0]?.score ?? 0)
+    const [next] = left.splice(other > 0 && isNear ? other : 0, 1)
     if (next === undefined) break
-    const folder = folderOf(next.url)
-    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    counts.set(folderOf(next.url), countOf(next) + 1)
     first.push(next)
   }
   return [...first, ...left]
-}
-
-function findNext(left: readonly Placed[], counts: ReadonlyMap<string, number>): number {
-  const least = nearly * (left[0]?.score ?? 0)
-  const other = left.findIndex(({ url }) => (counts.get(folderOf(url)) ?? 0) < eachFolder)
-  return other > 0 && (left[other]?.score ?? 0) >= least ? other : 0
 }
 
 /**

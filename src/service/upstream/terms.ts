@@ -98,7 +98,7 @@ async function lookUp(run: Statements, words: readonly string[], config: string)
   })
   const total = rows[0]?.total ?? 0
   const known = rows.flatMap(({ word, forms, documents }) =>
-    forms === null ? [] : [toTerm(word, forms, documents, total)],
+    forms === null ? [] : [toTerm({ word, forms, documents }, total)],
   )
   const strange = rows.filter(({ forms }) => forms === null).map(({ word }) => word)
   return { known: distinct(known), strange, total }
@@ -120,16 +120,16 @@ async function putRight(
   const terms = sure.slice()
   for (const term of rare) {
     const [other] = found.get(term.word) ?? []
-    const both = other !== undefined && other.documents >= often
-    terms.push(
-      both ? toTerm(term.word, [...term.forms, other.lexeme], other.documents, total) : term,
-    )
+    if (other !== undefined && other.documents >= often) {
+      const forms = [...term.forms, other.lexeme]
+      terms.push(toTerm({ word: term.word, forms, documents: other.documents }, total))
+    } else terms.push(term)
     found.delete(term.word)
   }
   for (const [, right] of found) {
     const documents = Math.max(...right.map((one) => one.documents))
     const forms = right.map(({ lexeme }) => lexeme)
-    terms.push(toTerm(right[0].word, forms, documents, total))
+    terms.push(toTerm({ word: right[0].word, forms, documents }, total))
   }
   return {
     words: words.map((word) => found.get(word)?.[0].word ?? word),
@@ -144,7 +144,7 @@ function isFiller(word: string): boolean {
   return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
 
-function toTerm(word: string, forms: string[], documents: number, total: number): KnownTerm {
+function toTerm({ word, documents, forms }: Omit<KnownTerm, 'weight'>, total: number): KnownTerm {
   const weight = Math.log(1 + Math.max(1, total) / (1 + documents))
   return { word, documents, forms: [...new Set(forms)], weight }
 }
