@@ -1,9 +1,8 @@
 // Flags and help text of the `corpus` command.
 
-import type { CorpusOptions } from '../src/service/corpus/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<CorpusOptions>(
+await runCommand(
   {
     name: 'corpus',
     about: 'Loads the documents that live keys search without a network.',

@@ -1,9 +1,7 @@
 // Builds the HTTP application of the search service: its middleware and its routes.
 
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
-import type pg from 'pg'
 import { compress } from 'hono/compress'
-import type { Log } from '../base/log.ts'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
 import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
@@ -11,15 +9,21 @@ import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
 import { Refusal, refuseParams } from './refusal.ts'
-import { databaseAway, jsonType, keyHeaders, refuse, secureHeaders, trace } from './reply.ts'
-import { readSearch, searchHeaders, searchParams, usageParams } from './schemas.ts'
-import { type Order, sellAnswer, type SearchSeller, type Sold } from './sell.ts'
+import {
+  databaseAway,
+  jsonType,
+  keyHeaders,
+  refuse,
+  type Replying,
+  secureHeaders,
+  trace,
+} from './reply.ts'
+import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
+import { sellAnswer, type SearchSeller } from './sell.ts'
 import { readIdempotencyKey } from './stored-answers.ts'
 import type { openMock } from './upstream/mock.ts'
 
-interface AppParts extends SearchSeller, DashboardParts {
-  readonly pool: pg.Pool
-  readonly log: Log
+interface AppParts extends SearchSeller, DashboardParts, Replying {
   /** Source of answers for test keys. */
   readonly mock: ReturnType<typeof openMock>
   readonly deadlineMs: number
@@ -28,19 +32,15 @@ interface AppParts extends SearchSeller, DashboardParts {
 /** Builds the application, which turns each request into a response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const app = new OpenAPIHono<DoorEnv>({ defaultHook: refuseParams })
-  const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   app.use('*', trace(parts.log))
-  // Ensures an answer in time, even if the database hangs.
   app.use('*', async (c, next) => {
+    checkRequest(c.req.raw)
+    // Ensures an answer in time, even if the database hangs.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway()
   })
-  app.use('*', async (c, next) => {
-    checkRequest(c.req.raw)
-    await next()
-  })
-  app.notFound((c) => refuse(replying, new Refusal(404, 'There is nothing at this address'), c))
-  app.onError((error, c) => refuse(replying, error, c))
+  app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
+  app.onError((error, c) => refuse(parts, error, c))
   // Pages of the dashboard are never compressed. They contain secrets beside reflected input, and the compressed length
   // of a page would reveal the secrets (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
@@ -82,13 +82,18 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
     const search = readSearch(c.req.valid('query'))
     const key = c.get('key')
     c.set('rate', await countRequest(parts.pool, key))
-    const { answer, used, remaining, again, ignored, partial } = await serve(parts, {
+    const order = {
       key,
       search,
       idempotencyKey: readIdempotencyKey(c.req.header('idempotency-key')),
       gone: c.req.raw.signal,
       deadline: arrivalOf(c.env.incoming) + parts.deadlineMs,
-    })
+    }
+    const { answer, used, remaining, again, ignored, partial } =
+      key.kind === 'live'
+        ? await sellAnswer(parts, order)
+        : // Nothing is stored for a test key, so that balance and usage stay unchanged.
+          { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
     const { interpretation, ...found } = answer
     const body = {
       success: true as const,
@@ -113,14 +118,6 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
   })
 }
 
-async function serve(parts: AppParts, order: Order): Promise<Sold> {
-  const { key, search } = order
-  if (key.kind === 'live') return await sellAnswer(parts, order)
-  // Nothing is stored for a test key, so that balance and usage stay unchanged.
-  const answered = await parts.mock.answer(search)
-  return { ...answered, used: 0, remaining: key.remaining, again: false }
-}
-
 /** Adds the route for usage requests, which cost nothing. */
 function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
   const route = createRoute({
@@ -137,6 +134,17 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
-    return c.json(await keys.account(key, days), 200, { ...keyHeaders(c), ...secureHeaders })
+    // Parsing drops the fields of a day that are not in the schema.
+    const usage = usageResponse.parse({
+      success: true,
+      plan: key.plan,
+      credits_quota: key.quota,
+      credits_used: key.quota - key.remaining,
+      credits_remaining: key.remaining,
+      renews_at: key.renewsAt?.toISOString() ?? null,
+      rate_limit: key.rate,
+      days: await keys.usage({ days, account: key.accountId }),
+    })
+    return c.json(usage, 200, { ...keyHeaders(c), ...secureHeaders })
   })
 }

@@ -3,9 +3,10 @@
 import { once } from 'node:events'
 import { type Call, print, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
-import { type Config, readConfig } from '../base/config.ts'
+import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
+import { findDatabase } from './database.ts'
 import { startService, upstreams } from './start.ts'
 
 export interface ServiceFlags {
@@ -26,10 +27,10 @@ export async function runService({
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
-  const { searxngUrl, publicUrl, ...config } = readConfig(env, flags)
+  const config = readConfig(env, flags)
   // Error responses link to a help page. If the service listens on all interfaces, no default address of this page
   // works for every client.
-  if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
+  if (config.publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
@@ -45,25 +46,12 @@ export async function runService({
     log,
     password: config.servicePassword,
     keepMs: config.keepQueriesMs,
-    publicUrl: publicUrl?.href,
-    searxngUrl,
+    publicUrl: config.publicUrl?.href,
+    searxngUrl: config.searxngUrl,
   })
   const { url } = closers.add('service', opened, (open) => open.close())
   print(JSON.stringify({ url }))
   say(`the search service answers at ${url}; Ctrl-C stops it`)
   if (!signal.aborted) await once(signal, 'abort')
   return exits.done
-}
-
-/**
- * Returns the address of the database from the settings. Without this setting, starts the embedded database and returns
- * its address.
- */
-export async function findDatabase({
-  databaseUrl,
-  home,
-}: Pick<Config, 'databaseUrl' | 'home'>): Promise<string> {
-  if (databaseUrl !== null) return databaseUrl
-  const { ensurePostgres } = await import('../base/embedded/postgres.ts')
-  return (await ensurePostgres(home, { say })).url
 }

@@ -9,19 +9,8 @@ import type { Search } from './schemas.ts'
 
 /** Credits that are reserved for one request until they are settled or refunded. */
 interface Charge {
-  readonly kind: 'charge'
   readonly id: number
   readonly accountId: number
-}
-
-/** The reason why no credits could be reserved. */
-export interface Unpaid {
-  /**
-   * `busy` means that other requests have reserved the credits and may release them. `spent` means that too few credits
-   * are left.
-   */
-  readonly kind: 'spent' | 'busy'
-  readonly remaining: number
 }
 
 /** A search, and the key that pays for it. */
@@ -34,11 +23,14 @@ export interface PaidSearch {
   readonly deadline: number
 }
 
-/** Reserves the credits of a search in one statement, so that two requests cannot spend the same credit. */
+/**
+ * Reserves the credits of a search in one statement, so that two requests cannot spend the same credit. Returns a 429 if
+ * other requests have reserved the credits and may release them. Throws a 402 if too few credits are left.
+ */
 async function reserveCredits(
   pool: pg.Pool,
   { key, search }: PaidSearch,
-): Promise<Charge | Unpaid> {
+): Promise<Charge | Refusal> {
   // The highest possible cost of the search.
   const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
@@ -64,13 +56,17 @@ async function reserveCredits(
     values: [key.accountId, most, key.id, search.q.replaceAll('\0', '\u{fffd}'), search.num],
   })
   const id = rows[0]?.id
-  if (id !== undefined) return { kind: 'charge', id, accountId: key.accountId }
-  const left = await pool.query<{ remaining: number }>(
-    `select ${creditsLeft} as remaining from accounts where id = $1`,
-    [key.accountId],
-  )
+  if (id !== undefined) return { id, accountId: key.accountId }
+  const text = `select ${creditsLeft} as remaining from accounts where id = $1`
+  const left = await pool.query<{ remaining: number }>(text, [key.accountId])
   const remaining = left.rows[0]?.remaining ?? 0
-  return { kind: remaining >= most ? 'busy' : 'spent', remaining }
+  const headers = { 'x-credits-remaining': String(remaining) }
+  if (remaining < most) {
+    const problem = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
+    throw new Refusal(402, problem, headers)
+  }
+  const problem = 'The credits are reserved for requests in progress; nothing was charged'
+  return new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }
 
 /** The outcome of a charged request. */
@@ -149,7 +145,6 @@ const settleText = `
 
 // Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
 const lookAgainMs = 25
-const usualPatienceMs = 10_000
 
 /**
  * Reserves credits for requests. If other requests may still release credits, waits for them before reporting a lack of
@@ -161,19 +156,19 @@ export class KeyCredits {
   /** For each account, the queue that admits the waiting requests one after another. */
   readonly #lines = new Map<number, LimitFunction>()
 
-  constructor(pool: pg.Pool, patienceMs = usualPatienceMs) {
+  constructor(pool: pg.Pool, patienceMs = 10_000) {
     this.#pool = pool
     this.#patienceMs = patienceMs
   }
 
-  /** Reserves the credits of a search. Returns `busy` only after the patience or the deadline has passed. */
-  async reserve(order: PaidSearch): Promise<Charge | Unpaid> {
+  /** Reserves the credits of a search. Throws a 402, or after the patience or the deadline a 429. */
+  async reserve(order: PaidSearch): Promise<Charge> {
     const { accountId } = order.key
     // The patience starts now, so that waiting behind other requests in the queue does not extend it.
     const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
     if (!this.#lines.has(accountId)) {
       const first = await reserveCredits(this.#pool, order)
-      if (first.kind !== 'busy') return first
+      if (!(first instanceof Refusal)) return first
     }
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
@@ -183,7 +178,8 @@ export class KeyCredits {
         for (;;) {
           if (order.gone.aborted) throw clientLeft()
           const found = await reserveCredits(this.#pool, order)
-          if (found.kind !== 'busy' || performance.now() > end) return found
+          if (!(found instanceof Refusal)) return found
+          if (performance.now() > end) throw found
           await pause(lookAgainMs)
         }
       })

@@ -4,18 +4,15 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { say } from '../base/cli/command.ts'
+import { type Config, type Environment, readConfig } from '../base/config.ts'
 import { toldPid } from '../base/database/database.ts'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
+import type { Closers } from '../base/waiting.ts'
 
 /** Connections to the tables of the service. The tables have their own schema, which shares nothing with clients. */
-export interface Tables {
-  /** Connections for keys, credits and health. Their short statements never wait for a search. */
-  readonly pool: pg.Pool
-  /** Connections for searches. The server cancels a statement on these connections at a time limit. */
-  readonly searches: pg.Pool
-  close(): Promise<void>
-}
+export type Tables = Awaited<ReturnType<typeof openTables>>
 
 // Time limit of a statement. It is shorter than the deadline of a request, so that no statement outlives the response.
 const longestSearchMs = 8000
@@ -29,7 +26,7 @@ const insufficientPrivilege = '42501'
 const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
 /** Applies the migrations, and opens the pools. A lock protects the migrations if several services start at once. */
-export async function openTables(connectionString: string, size = 8): Promise<Tables> {
+export async function openTables(connectionString: string, size = 8) {
   const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {
     const pool = new pg.Pool({
@@ -43,15 +40,30 @@ export async function openTables(connectionString: string, size = 8): Promise<Ta
     pool.on('error', () => undefined)
     return pool
   }
+  // For keys, credits and health. Their short statements never wait for a search.
   const pool = open(size, '')
+  // For searches. The server cancels a statement on these connections at a time limit.
   const searches = open(
     searchesAtOnce,
     `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,
   )
-  const close = async () => {
-    await Promise.all([pool.end(), searches.end()])
-  }
-  return { pool, searches, close }
+  return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
+}
+
+/**
+ * Returns the address of the database from the settings. Without this setting, starts the embedded database and returns
+ * its address.
+ */
+export async function findDatabase({ databaseUrl, home }: Config): Promise<string> {
+  if (databaseUrl !== null) return databaseUrl
+  const { ensurePostgres } = await import('../base/embedded/postgres.ts')
+  return (await ensurePostgres(home, { say })).url
+}
+
+/** Opens the tables for a command. */
+export async function openTablesOf(env: Environment, closers: Closers): Promise<Tables> {
+  const tables = await openTables(await findDatabase(readConfig(env)), 1)
+  return closers.add('tables', tables, (open) => open.close())
 }
 
 async function prepare(connectionString: string): Promise<string> {

@@ -3,11 +3,9 @@
 import { text } from 'node:stream/consumers'
 import { type Call, print, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
-import { readConfig } from '../base/config.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { formatInstant, readDuration } from '../base/time/zone.ts'
-import { findDatabase } from './command.ts'
-import { openTables } from './database.ts'
+import { openTablesOf } from './database.ts'
 import {
   type IssuedKey,
   isLow,
@@ -26,14 +24,13 @@ export interface KeysOptions {
   readonly rate?: string
   readonly name?: string
   readonly grace?: string
-  readonly json?: boolean
 }
 
 /** The output of an action: JSON for programs, lines for people, and a hint for stderr. */
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]
-  readonly hint?: string
+  readonly hint?: string | undefined
 }
 
 type Action = (keys: Keys, options: KeysOptions, word: string | undefined) => Promise<Shown>
@@ -52,8 +49,11 @@ const actions = {
     if (!(await keys.revoke(given))) {
       throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
     }
-    const hint = 'the key is revoked, at once and permanently'
-    return { json: { revoked: true }, lines: [], hint }
+    return {
+      json: { revoked: true },
+      lines: [],
+      hint: 'the key is revoked, at once and permanently',
+    }
   },
   list: async (keys) => {
     const list = await keys.list()
@@ -61,7 +61,11 @@ const actions = {
       (one) =>
         `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
     )
-    return { json: { keys: list }, lines, ...emptyHint(list, 'no key was issued yet') }
+    return {
+      json: { keys: list },
+      lines,
+      hint: list.length > 0 ? undefined : 'no key was issued yet',
+    }
   },
   usage: async (keys) => {
     const usage = await keys.usage()
@@ -69,16 +73,17 @@ const actions = {
       ({ day, key_id, key, requests, failures, credits }) =>
         `${day}\t${key_id}\t${key}\t${requests} requests\t${failures} failed\t${credits} credits`,
     )
-    return { json: { usage }, lines, ...emptyHint(usage, 'nothing was used yet') }
+    return { json: { usage }, lines, hint: usage.length > 0 ? undefined : 'nothing was used yet' }
   },
   'top-up': async (keys, options) => {
-    const account = accountOf(options)
-    const credits = creditsFlag(options) ?? missing('--credits with the number to add')
+    const account = accountOf(options) ?? missing('--account with its number')
+    const credits = creditsOf(options) ?? missing('--credits with the number to add')
     return balance(await keys.topUp({ account, credits }))
   },
   plan: async (keys, options) => {
     const { plan = missing('--plan with its name') } = options
-    return balance(await keys.changePlan({ account: accountOf(options), plan }))
+    const account = accountOf(options) ?? missing('--account with its number')
+    return balance(await keys.changePlan({ account, plan }))
   },
 } satisfies Record<string, Action>
 const names = Object.keys(actions) as (keyof typeof actions)[]
@@ -90,9 +95,8 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
   if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
     throw new Misuse(`expected nothing after ${word}, got another word; flags begin with --`)
   }
-  const url = await findDatabase(readConfig(env))
-  const tables = closers.add('tables', await openTables(url, 1), (open) => open.close())
-  const { json, lines, hint } = await act(new Keys(tables.pool), options, keyOrId)
+  const { pool } = await openTablesOf(env, closers)
+  const { json, lines, hint } = await act(new Keys(pool), options, keyOrId)
   if (options.json === true) printJson(json)
   else lines.forEach(print)
   if (hint !== undefined) say(hint)
@@ -108,21 +112,15 @@ function balance(credits: number): Shown {
   return { json: { credits }, lines: [`${credits} credits`] }
 }
 
-function emptyHint(rows: readonly unknown[], hint: string) {
-  return rows.length === 0 ? { hint } : {}
-}
-
 function missing(what: string): never {
   throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
 }
 
-function accountOf({ account }: KeysOptions): number {
-  return (
-    wholeFlag('account', account, Number.MAX_SAFE_INTEGER) ?? missing('--account with its number')
-  )
+function accountOf({ account }: KeysOptions): number | undefined {
+  return wholeFlag('account', account, Number.MAX_SAFE_INTEGER)
 }
 
-function creditsFlag({ credits }: KeysOptions): number | undefined {
+function creditsOf({ credits }: KeysOptions): number | undefined {
   return wholeFlag('credits', credits, 1_000_000_000_000)
 }
 
@@ -137,8 +135,8 @@ function readNewKey(options: KeysOptions): NewKey {
   if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
   return {
     kind: wordFlag('kind', options.kind, keyKinds),
-    credits: creditsFlag(options),
-    account: wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER),
+    credits: creditsOf(options),
+    account: accountOf(options),
     rate,
     name: options.name,
     plan: options.plan,

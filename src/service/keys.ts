@@ -9,7 +9,6 @@ import { createMiddleware } from 'hono/factory'
 import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
 import { Refusal } from './refusal.ts'
-import { type UsageResponse, usageResponse } from './schemas.ts'
 
 export interface NewKey {
   readonly kind: KeyKind
@@ -25,18 +24,13 @@ export interface NewKey {
   readonly rate?: number | undefined
 }
 
-export interface IssuedKey {
-  readonly id: number
-  /** The key itself; shown only once. */
-  readonly key: string
-  readonly kind: KeyKind
-  readonly credits: number
-  readonly account: number
-}
+/** A new key. `key` is the key itself, which is shown only once. */
+export type IssuedKey = Pick<ListedKey, 'id' | 'key' | 'kind' | 'credits' | 'account'>
 
 export interface ListedKey {
   readonly id: number
   readonly kind: KeyKind
+  /** Prefix and last characters of the key. */
   readonly key: string
   readonly name: string
   readonly account: number
@@ -52,41 +46,24 @@ export interface ListedKey {
 }
 
 /** The usage of one key on one day (UTC). */
-export interface KeyDay {
+export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credits'> {
   readonly day: string
   readonly key_id: number
-  readonly key: string
-  readonly kind: string
   readonly tail: string
-  readonly name: string
   readonly requests: number
   readonly failures: number
-  readonly credits: number
 }
 
 /** The key of a request, with the state of its account. */
-export interface FoundKey {
-  readonly id: number
+export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan' | 'quota'> {
   readonly accountId: number
-  readonly kind: KeyKind
-  readonly rate: number | null
-  readonly plan: string
-  readonly quota: number
   readonly remaining: number
   /** Time of the next renewal; null for prepaid credits. */
   readonly renewsAt: Date | null
 }
 
-interface KeyRow extends FoundKey {
-  readonly hash: Buffer
-  /** True if the recorded time of the last use is too old and must be updated. */
-  readonly stale: boolean
-}
+type KeyRow = FoundKey & { readonly hash: Buffer; readonly stale: boolean }
 
-// A hundred years, which includes every day of usage.
-const everyDay = 36_500
-
-/** The keys and accounts in the tables. */
 export class Keys {
   readonly #pool: pg.Pool
   #hashes: Buffer[] = []
@@ -98,8 +75,7 @@ export class Keys {
 
   /** Issues a key and stores only its hash. */
   async create(order: NewKey): Promise<IssuedKey> {
-    const { kind, name = '' } = order
-    const account = order.account ?? (await this.#openAccount(order))
+    const { kind, name = '', account = await this.#openAccount(order) } = order
     const credits = await this.#balance(account)
     const key = makeKey(kind)
     const { id } = await this.#one<{ id: number }>(
@@ -156,8 +132,8 @@ export class Keys {
   }
 
   /** Adds prepaid credits to an account, and returns the new balance. */
-  async topUp({ account, credits }: { readonly account: number; readonly credits: number }) {
-    const { remaining } = await this.#one<Balance>(
+  async topUp({ account, credits }: { account: number; credits: number }): Promise<number> {
+    const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts set quota = quota + $2
       where id = $1 and not renews
       returning quota - used as remaining`,
@@ -171,8 +147,8 @@ export class Keys {
    * Gives an account a plan, and returns the new balance. Credits that were used this month under another plan count as
    * used.
    */
-  async changePlan({ account, plan }: { readonly account: number; readonly plan: string }) {
-    const { remaining } = await this.#one<Balance>(
+  async changePlan({ account, plan }: { account: number; plan: string }): Promise<number> {
+    const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts
       set
         plan = $2,
@@ -188,7 +164,6 @@ export class Keys {
     return remaining
   }
 
-  /** Lists every issued key, masked. */
   async list(): Promise<ListedKey[]> {
     const { rows } = await this.#pool.query<ListedKey>(`
       select
@@ -211,30 +186,12 @@ export class Keys {
   }
 
   /**
-   * Reads the usage of the last days, including today, of one account or of all accounts. Reads only the requests of
-   * these days.
+   * Reads the usage of one account or of all accounts. Reads only the requests of the last days, including today, or all
+   * requests if no number of days is given.
    */
-  async usage({
-    days = everyDay,
-    account = null,
-  }: { days?: number; account?: number | null } = {}) {
-    const { rows } = await this.#pool.query<KeyDay>(usageText, [account, days])
+  async usage({ days, account }: { days?: number; account?: number } = {}): Promise<KeyDay[]> {
+    const { rows } = await this.#pool.query<KeyDay>(usageText, [account ?? null, days ?? 36_500])
     return rows
-  }
-
-  /** The usage of the account of a key, as `GET /v1/usage` returns it. */
-  async account(key: FoundKey, days: number): Promise<UsageResponse> {
-    // Parsing drops the fields of a day that are not in the schema.
-    return usageResponse.parse({
-      success: true,
-      plan: key.plan,
-      credits_quota: key.quota,
-      credits_used: key.quota - key.remaining,
-      credits_remaining: key.remaining,
-      renews_at: key.renewsAt?.toISOString() ?? null,
-      rate_limit: key.rate,
-      days: await this.usage({ days, account: key.accountId }),
-    })
   }
 
   /**
@@ -268,28 +225,20 @@ export class Keys {
   }
 
   async #openAccount({ plan, credits, rate }: NewKey): Promise<number> {
-    const prepaid = plan === undefined && credits !== undefined
+    const name = plan ?? (credits === undefined ? 'free' : 'prepaid')
     const { id } = await this.#one<{ id: number }>(
       'insert into accounts (plan, quota, renews, rate) values ($1, $2, $3, $4) returning id',
-      [
-        prepaid ? 'prepaid' : (plan ?? 'free'),
-        credits ?? quotaOf(plan ?? 'free'),
-        !prepaid,
-        rate ?? null,
-      ],
+      [name, credits ?? quotaOf(name), name !== 'prepaid', rate ?? null],
     )
     return id
   }
 
   async #balance(account: number): Promise<number> {
     const text = `select ${creditsLeft} as remaining from accounts where id = $1`
-    return (await this.#one<Balance>(text, [account], noAccount(account))).remaining
+    return (await this.#one<{ remaining: number }>(text, [account], noAccount(account))).remaining
   }
 
-  /**
-   * Returns the row of a statement. If there is no row, throws an error that names the given problem with the
-   * arguments.
-   */
+  /** Returns the row of a statement. If there is no row, the arguments have the given problem. */
   async #one<Row extends pg.QueryResultRow>(
     text: string,
     values: unknown[],
@@ -299,10 +248,6 @@ export class Keys {
     if (row === undefined) throw new Misuse(problem)
     return row
   }
-}
-
-interface Balance {
-  readonly remaining: number
 }
 
 function noAccount(account: number): string {
@@ -373,7 +318,6 @@ type KeyKind = (typeof keyKinds)[number]
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const checkLength = 6
-const shape = /^sk_(live|test)_[0-9A-Za-z]{38}$/
 
 /**
  * Makes a key from its kind, 190 random bits and a checksum. The checksum distinguishes a mistyped key from a revoked
@@ -387,31 +331,27 @@ export function makeKey(kind: KeyKind): string {
 
 /** Returns the kind of a key in the format of this service; null for any other text. */
 export function keyKind(key: string): KeyKind | null {
-  const kind = shape.exec(key)?.[1]
-  if (kind !== 'live' && kind !== 'test') return null
-  return key.endsWith(checksum(key.slice(0, -checkLength))) ? kind : null
+  const kind = /^sk_(live|test)_[0-9A-Za-z]{38}$/.exec(key)?.[1]
+  if (!key.endsWith(checksum(key.slice(0, -checkLength)))) return null
+  return keyKinds.find((known) => known === kind) ?? null
 }
 
-/** Computes the hash that is stored in place of a key. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
 function checksum(body: string): string {
-  let rest = crc32(body)
-  let text = ''
-  for (let place = 0; place < checkLength; place += 1) {
-    text = digits.charAt(rest % digits.length) + text
-    rest = Math.floor(rest / digits.length)
-  }
-  return text
+  const sum = crc32(body)
+  const places = Array.from({ length: checkLength }, (_, place) => digits.length ** place)
+  const text = places.map((place) => digits.charAt(Math.floor(sum / place) % digits.length))
+  return text.toReversed().join('')
 }
 
-// Quota of the unlimited plan. It is far above any usage, and far below 2^53, so that the reported balance stays exact.
-const endless = 1_000_000_000_000
-
-/** Credits per month, by plan. Spec gap 8: the specification does not define these quotas. */
-const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: endless }
+/**
+ * Credits per month, by plan. Spec gap 8: the specification does not define these quotas. The quota of `unlimited` is
+ * far above any usage, and far below 2^53, so that the reported balance stays exact.
+ */
+const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: 1e12 }
 
 /** The plans whose credits renew each month. */
 export const planNames = Object.keys(quotas)
@@ -444,7 +384,7 @@ export interface DoorEnv {
 export function askForKey(keys: Keys) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))
-    if (text === null) {
+    if (text === '') {
       throw new Refusal(401, 'Invalid or missing API key', { 'www-authenticate': 'Bearer' })
     }
     const key = await keys.find(text)
@@ -457,9 +397,8 @@ export function askForKey(keys: Keys) {
 
 // Spec gap 5.2: a Bearer header takes precedence over the parameter, even if the header is invalid. A header with any
 // other scheme is ignored.
-function sentKey(header: string | undefined, params: string[] | undefined): string | null {
-  const bearer = header === undefined ? null : /^bearer(?:\s+(.*))?$/i.exec(header.trim())
-  if (bearer !== null) return bearer[1]?.trim() || null
-  if (params === undefined || params.length !== 1) return null
-  return params[0]?.trim() || null
+function sentKey(header = '', [param, ...further]: string[] = []): string {
+  const bearer = /^bearer(?:\s+(.*))?$/i.exec(header.trim())
+  const key = bearer === null && further.length === 0 ? param : bearer?.[1]
+  return key?.trim() ?? ''
 }

@@ -12,15 +12,12 @@ import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { Unreachable } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
 import { ourFault, Refusal } from './refusal.ts'
-import { jsonType, newRequestId, secureHeaders } from './reply.ts'
+import { jsonType, newRequestId, type Replying, secureHeaders } from './reply.ts'
 
-interface Where {
+interface Where extends Replying {
   readonly host: string
   readonly port: number
-  readonly docsUrl: () => string
-  readonly log: Log
 }
 
 const longestUrl = 16_384
@@ -43,7 +40,6 @@ export function arrivalOf(request: IncomingMessage): number {
 
 let accepted = 0
 let accepting: Promise<void> | null = null
-const mostWaitMs = 250
 
 /**
  * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection in each turn of
@@ -55,7 +51,7 @@ export function untilAccepted(): Promise<void> {
 }
 
 async function acceptAll(): Promise<void> {
-  const end = performance.now() + mostWaitMs
+  const end = performance.now() + 250
   let before: number
   do {
     before = accepted
@@ -149,11 +145,11 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
 }
 
 /** Logs input that did not become a request of the application, and returns the response to it. */
-function writeRefusal(refusal: Refusal, { docsUrl, log }: Where) {
+function writeRefusal(refusal: Refusal, { publicUrl, log }: Where) {
   const id = newRequestId()
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
   const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
-  return { body: JSON.stringify(refusal.body(docsUrl())), headers }
+  return { body: JSON.stringify(refusal.body(publicUrl())), headers }
 }
 
 /** Writes a refusal to the raw socket, in place of Node's bare response, and closes the connection. */

@@ -12,11 +12,8 @@ function header(description: string, type: 'string' | 'integer' = 'string') {
   return { description: `${open} ${description}`, schema: { type } } as const
 }
 
-/** Describes headers whose values are numbers. */
-function counts(texts: Readonly<Record<string, string>>): Headers {
-  return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, header(text, 'integer')]),
-  )
+function count(description: string) {
+  return header(description, 'integer')
 }
 
 const everyAnswer: Headers = {
@@ -25,26 +22,25 @@ const everyAnswer: Headers = {
 
 const keyedAnswer: Headers = {
   ...everyAnswer,
-  ...counts({
-    'X-Credits-Used':
-      'credits that this request used; for a repeated answer, what the original request used.',
-    'X-Credits-Remaining': 'credits left.',
-    'X-Credits-Reset': 'seconds until the plan renews; absent if it does not renew.',
-    'X-RateLimit-Limit': 'maximum requests per second; absent if there is none.',
-    'X-RateLimit-Remaining': 'requests left in this second.',
-    'X-RateLimit-Reset': 'seconds until the next window.',
-    'X-Idempotency-Window':
-      'the seconds for which the same Idempotency-Key returns the same answer.',
-  }),
+  'X-Credits-Used': count(
+    'credits that this request used; for a repeated answer, what the original request used.',
+  ),
+  'X-Credits-Remaining': count('credits left.'),
+  'X-Credits-Reset': count('seconds until the plan renews; absent if it does not renew.'),
+  'X-RateLimit-Limit': count('maximum requests per second; absent if there is none.'),
+  'X-RateLimit-Remaining': count('requests left in this second.'),
+  'X-RateLimit-Reset': count('seconds until the next window.'),
+  'X-Idempotency-Window': count(
+    'the seconds for which the same Idempotency-Key returns the same answer.',
+  ),
 }
 
-const retryAfter = counts({ 'Retry-After': 'seconds to wait.' })
+const waitingAnswer: Headers = { ...keyedAnswer, 'Retry-After': count('seconds to wait.') }
 
 function json<Schema>(schema: Schema) {
   return { 'application/json': { schema } }
 }
 
-/** Describes the refusals with the given statuses. */
 function refusals<Status extends RefusalStatus>(
   these: readonly Status[],
   headers: Headers = everyAnswer,
@@ -65,7 +61,7 @@ const usualRefusals = {
   ...refusals([401], { ...everyAnswer, 'WWW-Authenticate': header('Bearer.') }),
   ...refusals([405], { ...everyAnswer, Allow: header('GET.') }),
   ...refusals([400, 500], keyedAnswer),
-  ...refusals([429, 503], { ...keyedAnswer, ...retryAfter }),
+  ...refusals([429, 503], waitingAnswer),
 }
 
 /** Responses to a search. Their descriptions say where the specification leaves the behaviour open. */
@@ -81,11 +77,10 @@ export const searchAnswers = {
     },
   },
   ...refusals([402, 422, 502, 504], keyedAnswer),
-  ...refusals([409], { ...keyedAnswer, ...retryAfter }),
+  ...refusals([409], waitingAnswer),
   ...usualRefusals,
 }
 
-/** Responses to a usage request. */
 export const usageAnswers = {
   200: {
     description: `${open} the usage of the key's account.`,
@@ -95,13 +90,11 @@ export const usageAnswers = {
   ...usualRefusals,
 }
 
-/** The ways to send a key. */
 export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer' },
   parameter: { type: 'apiKey', in: 'query', name: 'api_key' },
 } as const
 
-/** The head of the OpenAPI document. */
 export function openapiHead(baseUrl: string) {
   return {
     openapi: '3.1.0',

@@ -68,16 +68,11 @@ export class Refusal extends MillError {
   }
 
   /** Returns the body of the response, with a link to the help page. */
-  body(docsUrl: string): z.infer<typeof errorResponse> {
+  body(publicUrl: string): z.infer<typeof errorResponse> {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
-    return {
-      success: false,
-      error: {
-        code: statusCode(this.status),
-        message: this.message,
-        documentation: `${docsUrl}/${page}`,
-      },
-    }
+    const documentation = `${publicUrl}/docs/${page}`
+    const { message } = this
+    return { success: false, error: { code: statusCode(this.status), message, documentation } }
   }
 }
 
@@ -86,12 +81,10 @@ export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
 }
 
-/** Response to an internal error. */
 export function ourFault(): Refusal {
   return new Refusal(500, 'Something went wrong on our side; nothing was charged')
 }
 
-/** Response if a search did not end by its deadline. */
 export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }

@@ -29,15 +29,17 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   }
 }
 
+/** Facts that responses to errors need. */
+export interface Replying {
+  readonly log: Log
+  /** Returns the address of the service for clients. */
+  readonly publicUrl: () => string
+}
+
 /** Turns every error into a response. */
-export function refuse(
-  { log, docsUrl }: { readonly log: Log; readonly docsUrl: () => string },
-  error: unknown,
-  c: Context<DoorEnv>,
-): Response {
-  const requestId = c.get('requestId')
-  const refusal = error instanceof Refusal ? error : unexpected(log, error, requestId)
-  return new Response(JSON.stringify(refusal.body(docsUrl())), {
+export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<DoorEnv>) {
+  const refusal = error instanceof Refusal ? error : unexpected(log, error, c.get('requestId'))
+  return new Response(JSON.stringify(refusal.body(publicUrl())), {
     status: refusal.status,
     headers: { ...keyHeaders(c), ...refusal.headers, ...secureHeaders, ...jsonType },
   })

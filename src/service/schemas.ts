@@ -33,16 +33,13 @@ export const usageResponse = z
 
 /** The parameters of a usage request. */
 export const usageParams = z.object({
-  days: wholeParam('days', {
-    least: 1,
-    most: 366,
-    usual: 30,
-    description: 'How many days back, today included.',
-  }),
+  days: wholeParam(
+    'days',
+    { least: 1, most: 366, usual: 30 },
+    'How many days back, today included.',
+  ),
   api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
-
-export type UsageResponse = z.infer<typeof usageResponse>
 
 /** Maximum number of results per query. */
 export const mostResults = 100
@@ -60,8 +57,6 @@ const qRule = {
   error: ({ input }: { readonly input?: unknown }) =>
     input === undefined ? 'q must be given' : 'q must be given once',
 }
-
-const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 
 /** The parameters of a search. The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
@@ -101,17 +96,19 @@ export const searchParams = z.object({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
       example: 'us',
     }),
-  num: wholeParam('num', {
-    least: 1,
-    most: mostResults,
-    usual: 10,
-    description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
-  }),
-  device: z.enum(devices, deviceRule).optional().openapi({
-    default: 'desktop',
-    description:
-      'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
-  }),
+  num: wholeParam(
+    'num',
+    { least: 1, most: mostResults, usual: 10 },
+    'Number of results; from 1 to 100. Not in the specification: default 10.',
+  ),
+  device: z
+    .enum(devices, rule('device', `one of ${devices.join(', ')}`))
+    .optional()
+    .openapi({
+      default: 'desktop',
+      description:
+        'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
+    }),
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
@@ -223,12 +220,12 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-interface WholeParam extends Readonly<Record<'least' | 'most' | 'usual', number>> {
-  readonly description: string
-}
-
 /** Builds a parameter that accepts a whole number in any notation. */
-function wholeParam(name: string, { least, most, usual, description }: WholeParam) {
+function wholeParam(
+  name: string,
+  { least, most, usual }: Record<'least' | 'most' | 'usual', number>,
+  description: string,
+) {
   const text = rule(name, `a whole number from ${least} to ${most}`)
   return (
     z

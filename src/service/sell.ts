@@ -1,7 +1,9 @@
 // Sells an answer: reserves credits, searches, settles the cost and stores the answer for replay.
 
+import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
-import { type KeyCredits, type PaidSearch, settleCredits, type Unpaid } from './credits.ts'
+import { late, within } from '../base/waiting.ts'
+import { type KeyCredits, type PaidSearch, settleCredits } from './credits.ts'
 import {
   type Answered,
   type Claim,
@@ -52,14 +54,15 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
 /** Reserves credits, searches, and settles the cost. If the search fails, all reserved credits are released. */
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
-  if (charge.kind !== 'charge') throw unpaid(charge, cost(order.search.num))
   const start = performance.now()
-  const settle = (credits: number, status: number, answer = '') => {
-    const ms = performance.now() - start
-    const keep = claim === null ? null : { ...claim, answer }
-    const ending = { credits, status, ms, provider: shop.provider.name }
-    return settleCredits(shop.pool, charge, { ...ending, keep: answer === '' ? null : keep })
-  }
+  const settle = (credits: number, status: number, answer?: string) =>
+    settleCredits(shop.pool, charge, {
+      credits,
+      status,
+      ms: performance.now() - start,
+      provider: shop.provider.name,
+      keep: claim === null || answer === undefined ? null : { ...claim, answer },
+    })
   let answered: Answered
   try {
     // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
@@ -81,36 +84,20 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
 const clientGone = 499
 
 async function beforeDeadline(
-  shop: SearchSeller,
+  { provider }: SearchSeller,
   { key, search, gone, deadline }: Order,
   over: AbortSignal,
 ): Promise<Answered> {
+  const ms = deadline - performance.now()
   // Waiting for the database may have taken until the deadline.
-  if (performance.now() >= deadline) throw tooLate()
+  if (ms <= 0) throw tooLate()
   const stop = new AbortController()
-  const ended = new Promise<never>((_, reject) => {
-    // The rejection is delayed, so that the queue refuses first: the error of the queue is more precise.
-    stop.signal.addEventListener('abort', () => setImmediate(reject, stop.signal.reason))
-  })
-  const left = () => stop.abort(clientLeft())
-  const timer = setTimeout(() => stop.abort(tooLate()), Math.max(0, deadline - performance.now()))
-  over.addEventListener('abort', left, { once: true })
-  try {
-    if (over.aborted) left()
-    const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
-    return await Promise.race([ended, shop.provider.answer(search, asker)])
-  } finally {
-    clearTimeout(timer)
-    over.removeEventListener('abort', left)
-  }
-}
-
-function unpaid({ kind, remaining }: Unpaid, most: number): Refusal {
-  const headers = { 'x-credits-remaining': String(remaining) }
-  if (kind === 'busy') {
-    const text = 'The credits are reserved for requests in progress; nothing was charged'
-    return new Refusal(429, text, { ...headers, 'retry-after': '1' })
-  }
-  const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
-  return new Refusal(402, text, headers)
+  const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
+  const answering = provider.answer(search, asker)
+  const answered = await within(answering, { ms, signal: over })
+  if (answered !== late) return answered
+  const reason = over.aborted ? clientLeft() : tooLate()
+  stop.abort(reason)
+  // The queue of the provider may refuse first, because its error is more precise.
+  return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])
 }

@@ -1,23 +1,15 @@
 // A proxy for demos in front of a search service. The proxy injects faults, and keeps its own balance.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
 import { z } from 'zod'
-import { bindLoopback } from './listen.ts'
+import { bindLoopback, closeServer } from './listen.ts'
 import { fraction } from './random.ts'
+import { jsonType } from './reply.ts'
 
 /** Faults that last for a whole night. `nobody` is a night without workers, and has no effect in this proxy. */
-const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
-type NightFault = (typeof nightFaults)[number]
-
-/** A proxy with its own balance that corrupts the answers of the service behind it. */
-interface SpoilingFront {
-  readonly url: string
-  /** Sets the fault of all later answers; null for no fault. */
-  set(fault: NightFault | null): void
-  /** Adds credits to the balance, as a top-up does. A negative number lowers the balance, as external spend does. */
-  change(credits: number): void
-  close(): Promise<void>
-}
+type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
 const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'
@@ -33,55 +25,46 @@ const failingShare = 0.4
 const shallowShare = 0.1
 const dearTimes = 3
 
-/** Opens the proxy on the loopback interface. */
-export async function openFront(behind: string, credits: number): Promise<SpoilingFront> {
+/** Opens a proxy with its own balance on the loopback interface. */
+export async function openFront(behind: string, credits: number) {
   let fault: NightFault | null = null
   let balance = credits
-  const take = () => {
+  const app = new Hono()
+  app.get('*', async (c) => {
+    const { pathname, search, searchParams } = new URL(c.req.url)
+    const query = searchParams.get('q') ?? ''
+    if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
+      return c.json(failure, 422)
+    }
+    const authorization = c.req.header('authorization') ?? ''
+    const found = await fetch(new URL(pathname + search, behind), { headers: { authorization } })
+    const text = await found.text()
+    if (found.status !== 200) return new Response(text, { status: found.status, headers: jsonType })
     const used = fault === 'dear' ? dearTimes : 1
     balance -= used
-    return { credits_used: used, credits_remaining: balance }
-  }
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const path = request.url ?? '/'
-    const query = new URL(path, behind).searchParams.get('q') ?? ''
-    if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
-      return reply(response, 422, JSON.stringify(failure))
-    }
-    const { authorization = '' } = request.headers
-    const found = await fetch(new URL(path, behind), { headers: { authorization } })
-    const text = await found.text()
-    if (found.status !== 200) return reply(response, found.status, text)
-    const told = take()
-    if (fault === 'html') return reply(response, 200, page)
+    if (fault === 'html') return c.html(page)
     const good = body.parse(JSON.parse(text))
     const results = good.organic_results.slice(0, depthOf(fault, good.organic_results.length))
-    return reply(response, 200, JSON.stringify({ ...good, ...told, organic_results: results }))
-  }
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
+    const told = { credits_used: used, credits_remaining: balance }
+    return c.json({ ...good, ...told, organic_results: results })
   })
+  const listener = getRequestListener(app.fetch)
+  const server = createServer((request, response) => void listener(request, response))
   return {
     url: await bindLoopback(server, 0),
-    set: (next) => {
+    /** Sets the fault of all later answers; null for no fault. */
+    set: (next: NightFault | null) => {
       fault = next
     },
-    change: (more) => {
+    /** Adds credits to the balance, as a top-up does. A negative number lowers the balance, as external spend does. */
+    change: (more: number) => {
       balance += more
     },
-    close: async () => {
-      server.closeAllConnections()
-      await new Promise((resolve) => void server.close(resolve))
-    },
+    close: () => closeServer(server, 0),
   }
 }
 
 function depthOf(fault: NightFault | null, depth: number): number {
   if (fault === 'empty') return 0
   return fault === 'shallow' ? Math.ceil(depth * shallowShare) : depth
-}
-
-function reply(response: ServerResponse, status: number, text: string): void {
-  const type = text.startsWith('<') ? 'text/html' : 'application/json'
-  response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)
 }

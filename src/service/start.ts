@@ -9,7 +9,7 @@ import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
 import { KeyCredits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { forgetAnswers } from './stored-answers.ts'
+import { replaySeconds } from './stored-answers.ts'
 import { Keys } from './keys.ts'
 import { closeServer, listen } from './listen.ts'
 import { openLocal } from './upstream/local.ts'
@@ -51,14 +51,13 @@ export interface ServiceOptions {
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
 const sweepMs = 60_000
-const graceMs = 8000
 // Difference between the lease and the deadline of a request. The lease is longer, because a request is settled after
 // its deadline.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
-  const { host = '127.0.0.1', port: wantedPort = 0, log = quietLog() } = options
+  const { host = '127.0.0.1', log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options
   const closers = new Closers()
   try {
@@ -82,11 +81,9 @@ export async function startService(options: ServiceOptions) {
     const timer = setInterval(() => void sweep(pool, log, keepMs), sweepMs)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
     await sweep(pool, log, keepMs)
-    const { server, port, url } = await listen(
-      (request, connection) => app.fetch(request, connection),
-      { host, port: wantedPort, log, docsUrl: () => `${publicUrl()}/docs` },
-    )
-    closers.add('port', server, (open) => closeServer(open, graceMs))
+    const where = { host, port: options.port ?? 0, log, publicUrl }
+    const { server, port, url } = await listen(app.fetch, where)
+    closers.add('port', server, (open) => closeServer(open, 8000))
     base = url
     return {
       /** Base address of the service, in the form that `SEARCH_API_URL` expects. */
@@ -101,7 +98,6 @@ export async function startService(options: ServiceOptions) {
   }
 }
 
-/** Opens the sources of answers for test keys and for live keys. */
 function openSources(options: ServiceOptions, tables: Tables, log: Log) {
   const { upstream = 'local', searxngUrl: url, today = () => new Date() } = options
   const drift =
@@ -122,7 +118,9 @@ async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const refunded = await refundOrphans(pool)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
-    await forgetAnswers(pool)
+    await pool.query(
+      `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
+    )
     await forgetQueries(pool, keepMs)
   } catch (error) {
     // The error is only logged: the next sweep follows in a minute, and requests report an unreachable database
@@ -144,31 +142,30 @@ export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void
 
 /** Releases the reservations of requests that died with their process. */
 async function refundOrphans(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ refunded: number }>(
-    `
-      with orphans as (
-        select id
-        from usage
-        where credits is null
-          and at < now() - interval '5 minutes'
-        for update skip locked
-      ),
-      ended as (
-        update usage
-        set credits = 0, status = 500
-        from orphans
-        where usage.id = orphans.id
-        returning usage.account_id, usage.period, usage.reserved
-      ),
-      back as (
-        update accounts
-        set held = held - sums.reserved
-        from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
-        where accounts.id = sums.account_id
-          and accounts.period = sums.period
-      )
-      select count(*) as refunded
-      from ended`,
+  const { rowCount } = await pool.query(
+    `with orphans as (
+      select id
+      from usage
+      where credits is null
+        and at < now() - interval '5 minutes'
+      for update skip locked
+    ),
+    ended as (
+      update usage
+      set credits = 0, status = 500
+      from orphans
+      where usage.id = orphans.id
+      returning usage.account_id, usage.period, usage.reserved
+    ),
+    back as (
+      update accounts
+      set held = held - sums.reserved
+      from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
+      where accounts.id = sums.account_id
+        and accounts.period = sums.period
+    )
+    select
+    from ended`,
   )
-  return rows[0]?.refunded ?? 0
+  return rowCount ?? 0
 }

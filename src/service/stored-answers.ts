@@ -44,19 +44,18 @@ export async function claimAnswer(
       values: [account, key, asked, token, leaseMs / 1000],
     })
     if (rowCount === 1) return { kind: 'claim' as const, account, key, token }
-    const { rows } = await pool.query<KeptRow>({
+    const { rows } = await pool.query<{ same: boolean; answer: string | null } & Price>({
       name: 'read-answer',
-      text: 'select asked, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
-      values: [account, key],
+      text: 'select asked = $3 as same, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
+      values: [account, key, asked],
     })
     const [row] = rows
-    if (row !== undefined && !row.asked.equals(asked)) {
+    if (row?.same === false) {
       const text = 'This Idempotency-Key was used for another search; nothing was charged'
       throw new Refusal(422, text)
     }
-    if (row !== undefined && row.answer !== null) {
-      return { kind: 'kept' as const, answer: row.answer, used: row.used, remaining: row.remaining }
-    }
+    const { answer = null, used = 0, remaining = 0 } = row ?? {}
+    if (answer !== null) return { kind: 'kept' as const, answer, used, remaining }
     if (performance.now() > order.deadline) {
       const text = 'The first request with this Idempotency-Key is still in progress'
       throw new Refusal(409, text, { 'retry-after': '1' })
@@ -66,9 +65,7 @@ export async function claimAnswer(
   }
 }
 
-interface KeptRow {
-  readonly asked: Buffer
-  readonly answer: string | null
+interface Price {
   readonly used: number
   readonly remaining: number
 }
@@ -98,13 +95,6 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
     text: 'delete from kept_answers where account_id = $1 and key = $2 and claim = $3 and answer is null',
     values: [account, key, token],
   })
-}
-
-/** Deletes the stored answers that are older than a day. */
-export async function forgetAnswers(pool: pg.Pool): Promise<void> {
-  await pool.query(
-    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
-  )
 }
 
 /** The answer to a search, without its price. */

@@ -11,7 +11,6 @@ import { type Document, documentShape, furtherWords } from './document.ts'
 
 const corpusLock = 7_361_002
 
-/** Path of the shipped corpus. */
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
 /**
@@ -31,8 +30,9 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
     await client.query('delete from documents where shipped')
     // Building the index once takes a third of the time of updating the index row by row.
     await client.query('drop index if exists documents_tsv')
-    for (let at = 0; at < documents.length; at += batchSize) {
-      await insertBatch(client, documents.slice(at, at + batchSize), true)
+    const batch = 2000
+    for (let at = 0; at < documents.length; at += batch) {
+      await insertBatch(client, documents.slice(at, at + batch), true)
     }
     await client.query('create index documents_tsv on documents using gin (tsv)')
     await refreshWords(client)
@@ -46,17 +46,14 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-interface PageFile {
-  /** Path as the user typed it. */
-  readonly shown: string
-  readonly lines: AsyncIterable<string>
-}
-
 /**
  * Adds the pages of JSONL files. If one of the files cannot be read, no page of any file is added. A line that does not
- * hold a page is skipped, and its number is reported.
+ * hold a page is skipped, and its number is reported with the path of the file as the user typed it.
  */
-export async function addDocuments(pool: pg.Pool, files: readonly PageFile[]) {
+export async function addDocuments(
+  pool: pg.Pool,
+  files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
+) {
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {
@@ -126,9 +123,6 @@ function parseLine(text: string): Document | string {
   const issue = checked.error.issues[0]
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
-
-/** Maximum number of shipped pages in one INSERT. */
-const batchSize = 2000
 
 /** Inserts a page; returns the reason if PostgreSQL rejects it. */
 async function tryInsert(client: pg.PoolClient, document: Document): Promise<string | null> {

@@ -5,7 +5,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { auth } from 'hono/utils/basic-auth'
 import { z } from 'zod'
-import { isForwarded } from '../../base/address.ts'
+import { isForwarded, isLoopback, parseUrl } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { type DoorEnv, type IssuedKey, keyKinds, type Keys } from '../keys.ts'
@@ -34,48 +34,42 @@ const largestForm = 10_000
 
 /** Adds the routes of the dashboard. */
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const { keys } = parts
-  const guard = new Guard(parts.password, parts.publicUrl)
-  const tickets = new Set<string>()
-  const show = showOf(parts)
+  const { keys, publicUrl } = parts
+  const checkClient = guard(parts.password)
+  const show: Show = async (c, { issued, problem } = {}) => {
+    const { q: word = '', page: nth = '' } = c.req.query()
+    const page = renderDashboard({
+      root: rootOf(c),
+      address: publicUrl(),
+      keys: await keys.list(),
+      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
+      used: await keys.usage({ days: shownDays }),
+      issued,
+      problem,
+      ticket: randomUUID(),
+    })
+    return c.html(page, problem === undefined ? 200 : 400, pageHeaders)
+  }
   app.use('/dashboard/*', async (c, next) => {
-    guard.check(c)
-    if (c.req.method === 'POST') guard.checkForm(c)
+    checkClient(c)
+    if (c.req.method === 'POST') checkForm(c, publicUrl())
     await next()
   })
   // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
   // directly, so that browsers can reload and bookmark them.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, {}))
-  app.get('/dashboard/style.css', sendStyle)
-  const add = formsOf(app, show)
-  const key = 'keys/:id{\\d{1,15}}'
-  const account = 'accounts/:id{\\d{1,15}}'
-  add('keys', newShape, async (form) => {
-    // If a user reloads the page that shows a new key, the browser sends the form again.
-    if (tickets.has(form.ticket)) {
-      throw new Misuse('This form was sent before: its key was shown then.')
-    }
-    const issued = await keys.create(toOrder(form))
-    tickets.add(form.ticket)
-    return issued
-  })
-  add(`${key}/revoke`, sureShape, (_, id) => keys.revoke(String(id)))
-  add(`${key}/rotate`, graceShape, ({ grace = 24 }, id) =>
-    keys.rotate({ id, graceMs: grace * hourMs }),
-  )
-  add(`${key}/change`, changeShape, ({ name, rate = null }, id) => keys.change({ id, name, rate }))
-  add(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
-    keys.topUp({ account: id, credits }),
-  )
-  add(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  addForms(app, keys, show)
 }
 
-/**
- * Returns a function that adds the route of a form. The function `change` returns a new key to show, or false if there
- * is no such key.
- */
-function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
-  return <Shape extends z.ZodType>(
+/** Shows the dashboard, possibly with a new key or the reason why a form was rejected. */
+type Show = (
+  c: Context<DoorEnv>,
+  said?: { readonly issued?: IssuedKey; readonly problem?: string },
+) => Promise<Response>
+
+function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
+  /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
+  const addForm = <Shape extends z.ZodType>(
     path: string,
     shape: Shape,
     change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean | number>,
@@ -91,6 +85,29 @@ function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
         throw error
       }
     })
+  const tickets = new Set<string>()
+  const key = 'keys/:id{\\d{1,15}}'
+  const account = 'accounts/:id{\\d{1,15}}'
+  addForm('keys', newShape, async (form) => {
+    // If a user reloads the page that shows a new key, the browser sends the form again.
+    if (tickets.has(form.ticket)) {
+      throw new Misuse('This form was sent before: its key was shown then.')
+    }
+    const issued = await keys.create(toOrder(form))
+    tickets.add(form.ticket)
+    return issued
+  })
+  addForm(`${key}/revoke`, sureShape, (_, id) => keys.revoke(String(id)))
+  addForm(`${key}/rotate`, graceShape, ({ grace = 24 }, id) =>
+    keys.rotate({ id, graceMs: grace * hourMs }),
+  )
+  addForm(`${key}/change`, changeShape, ({ name, rate = null }, id) =>
+    keys.change({ id, name, rate }),
+  )
+  addForm(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
+    keys.topUp({ account: id, credits }),
+  )
+  addForm(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
 }
 
 /**
@@ -98,52 +115,26 @@ function formsOf(app: OpenAPIHono<DoorEnv>, show: ReturnType<typeof showOf>) {
  * address.
  */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  const show = (c: Context<DoorEnv>, found: Partial<Parameters<typeof renderUsage>[0]>) => {
-    const page = renderUsage({ root: rootOf(c), used: [], account: null, problem: null, ...found })
-    return c.html(page, found.problem === undefined ? 200 : 403, pageHeaders)
-  }
-  app.get('/usage', (c) => show(c, {}))
-  app.get('/usage/style.css', sendStyle)
+  app.get('/usage', (c) => c.html(renderUsage({ root: rootOf(c) }), 200, pageHeaders))
+  // The dashboard uses this style sheet too, because its own addresses may need the password.
+  app.get('/usage/style.css', (c) =>
+    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+  )
   app.post('/usage', async (c) => {
     const { key: text } = await readForm(c, keyShape)
     const key = await keys.find(text.trim())
-    if (key === null) return show(c, { problem: 'API key is invalid or has been revoked' })
-    const [account, used] = await Promise.all([
-      keys.account(key, 1),
-      keys.usage({ days: shownDays, account: key.accountId }),
-    ])
-    return show(c, { account, used })
+    if (key === null) {
+      const problem = 'API key is invalid or has been revoked'
+      return c.html(renderUsage({ root: rootOf(c), problem }), 403, pageHeaders)
+    }
+    const used = await keys.usage({ days: shownDays, account: key.accountId })
+    return c.html(renderUsage({ root: rootOf(c), account: { key, used } }), 200, pageHeaders)
   })
-}
-
-function sendStyle(c: Context<DoorEnv>) {
-  return c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' })
 }
 
 /** Returns the relative address of the service, as seen from the requested page. */
 function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
-}
-
-/** Returns a function that shows the dashboard, possibly with a new key or a problem. */
-function showOf({ keys, publicUrl }: DashboardParts) {
-  return async (
-    c: Context<DoorEnv>,
-    { issued = null, problem = null }: { issued?: IssuedKey | null; problem?: string | null },
-  ) => {
-    const { q: word = '', page: nth = '' } = c.req.query()
-    const page = renderDashboard({
-      root: rootOf(c),
-      address: publicUrl(),
-      keys: await keys.list(),
-      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
-      used: await keys.usage({ days: shownDays }),
-      issued,
-      problem,
-      ticket: randomUUID(),
-    })
-    return c.html(page, problem === null ? 200 : 400, pageHeaders)
-  }
 }
 
 async function readForm<Shape extends z.ZodType>(
@@ -180,7 +171,7 @@ const sureShape = z.object({
 const graceShape = z.object({ grace: whole('Hours', 0, 8760) })
 const creditsShape = z.object({ credits: whole('Credits', 1, 1_000_000_000_000) })
 const planShape = z.object({ plan: z.string() })
-const keyShape = z.object({ key: z.string().max(200).default('') })
+const keyShape = z.object({ key: z.string().default('') })
 const newShape = z.object({
   ticket: z.string().default(''),
   name: nameField,
@@ -199,49 +190,39 @@ function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
   return { ...form, credits: credits ?? 0 }
 }
 
-const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 const wrongAMinute = 10
 
-/** Admits clients on this machine. If a password is set, admits clients that send the password instead. */
-class Guard {
-  readonly #password: Secret | null
-  readonly #publicUrl: () => string
-  #wrong: { readonly client: string; readonly at: number }[] = []
-
-  constructor(password: Secret | null, publicUrl: () => string) {
-    this.#password = password
-    this.#publicUrl = publicUrl
-  }
-
-  /** Throws a refusal for a client that is not admitted. */
-  check(c: Context<DoorEnv>): void {
-    if (this.#password === null) {
+/**
+ * Returns a function that throws a refusal for a client that is not admitted. Admits clients on this machine. If a
+ * password is set, admits clients that send the password instead.
+ */
+function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
+  let wrong: { readonly client: string; readonly at: number }[] = []
+  return (c) => {
+    if (password === null) {
       if (isHere(c)) return
       const text =
         'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere'
       throw new Refusal(403, text)
     }
     const client = clientOf(c)
-    this.#wrong = this.#wrong.filter(({ at }) => at > Date.now() - 60_000)
+    wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
     // Wrong passwords are counted separately for each client, so that an attacker can't lock the operator out.
-    if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
+    if (wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
     const given = auth(c.req.raw)?.password
-    if (given !== undefined && isSame(given, this.#password.reveal())) return
-    if (given !== undefined) this.#wrong.push({ client, at: Date.now() })
+    if (given !== undefined) {
+      if (timingSafeEqual(digest(given), digest(password.reveal()))) return
+      wrong.push({ client, at: Date.now() })
+    }
     const headers = { 'www-authenticate': 'Basic realm="dashboard", charset="UTF-8"' }
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }
+}
 
-  /** Accepts a form only from a page of this service, to prevent cross-site request forgery. */
-  checkForm(c: Context<DoorEnv>): void {
-    const site = c.req.header('sec-fetch-site')
-    const origin = c.req.header('origin')
-    const own = [new URL(this.#publicUrl()).origin, `http://${c.req.header('host') ?? ''}`]
-    if (site === 'same-origin' || (site === undefined && own.includes(origin ?? ''))) return
-    throw new Refusal(403, 'The form was not sent by the dashboard')
-  }
+function digest(password: string): Buffer {
+  return hash('sha256', password, 'buffer')
 }
 
 /**
@@ -250,9 +231,17 @@ class Guard {
  */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
-  return isLocal(c.env.incoming.socket) && loopback.test(c.req.header('host') ?? '')
+  return (
+    isLocal(c.env.incoming.socket) &&
+    isLoopback(parseUrl(`http://${c.req.header('host')}`)?.hostname ?? '')
+  )
 }
 
-function isSame(given: string, password: string): boolean {
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', password, 'buffer'))
+/** Accepts a form only from a page of this service, to prevent cross-site request forgery. */
+function checkForm(c: Context<DoorEnv>, publicUrl: string): void {
+  const site = c.req.header('sec-fetch-site')
+  const own = [new URL(publicUrl).origin, `http://${c.req.header('host') ?? ''}`]
+  if (site === 'same-origin') return
+  if (site === undefined && own.includes(c.req.header('origin') ?? '')) return
+  throw new Refusal(403, 'The form was not sent by the dashboard')
 }

@@ -3,6 +3,7 @@
 import { html } from 'hono/html'
 import { formatInstant } from '../../base/time/zone.ts'
 import {
+  type FoundKey,
   type IssuedKey,
   isLow,
   isRevoked,
@@ -11,13 +12,12 @@ import {
   type ListedKey,
   planNames,
 } from '../keys.ts'
-import type { UsageResponse } from '../schemas.ts'
 
 interface PageView {
   /** Relative address of the service. It is relative because a proxy may add a prefix to all paths. */
   readonly root: string
-  /** Reason why a form was rejected; null if no form was rejected. */
-  readonly problem: string | null
+  /** Reason why a form was rejected. */
+  readonly problem?: string | undefined
 }
 
 interface DashboardView extends PageView {
@@ -28,21 +28,18 @@ interface DashboardView extends PageView {
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   /** A key that was just created. The key is shown only once. */
-  readonly issued: IssuedKey | null
+  readonly issued?: IssuedKey | undefined
   /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string
 }
 
-/** Number of days whose usage is shown. */
 export const shownDays = 30
 
-/** Renders the whole dashboard on the server. The page needs no script. */
 export function renderDashboard(view: DashboardView) {
   const { root, address, keys, used, issued, ticket } = view
   return renderPage(
     view,
-    'dashboard/style.css',
-    html`${issued === null ? '' : renderIssued(issued, address)} ${renderLow(keys)}
+    html`${issued === undefined ? '' : renderIssued(issued, address)} ${renderLow(keys)}
       <h2>New key</h2>
       <form class="new" method="post" action="${root}dashboard/keys">
         <input type="hidden" name="ticket" value="${ticket}" />
@@ -61,38 +58,39 @@ export function renderDashboard(view: DashboardView) {
 }
 
 interface UsageView extends PageView {
-  readonly account: UsageResponse | null
-  readonly used: readonly KeyDay[]
+  /** Account of the entered key; absent until a valid key was entered. */
+  readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 
 /** Renders the usage of a customer's account, or the form that asks for the key. */
 export function renderUsage(view: UsageView) {
-  const { root, account, used } = view
+  const { root, account } = view
   const form = html`<h2>Usage of your account</h2>
     <form class="new" method="post" action="${root}usage">
       <label>API key<input name="key" type="password" autocomplete="off" required /></label>
       <button class="main">Show usage</button>
     </form>`
-  const content = account === null ? form : html`${renderAccount(account)} ${renderUsed(used)}`
-  return renderPage(view, 'usage/style.css', content)
+  const content =
+    account === undefined ? form : html`${renderAccount(account.key)} ${renderUsed(account.used)}`
+  return renderPage(view, content)
 }
 
-function renderAccount(account: UsageResponse) {
-  const { plan, credits_quota: quota, credits_remaining: credits, renews_at: renews } = account
-  const renewal = renews === null ? '' : `, renewed on ${renews.slice(0, 10)}`
+function renderAccount({ plan, quota, remaining: credits, renewsAt }: FoundKey) {
+  const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
   return html`${isLow({ credits, quota }) ? html`<p class="notice bad" role="status">Less than a tenth of your credits is left.</p>` : ''}
     <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
 }
 
-function renderPage({ root, problem }: PageView, style: string, content: ReturnType<typeof html>) {
+function renderPage({ root, problem }: PageView, content: ReturnType<typeof html>) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>Search service</title>
-      <link rel="stylesheet" href="${root}${style}" />
+      <link rel="stylesheet" href="${root}usage/style.css" />
       <h1>Search service</h1>
-      ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`} ${content}
+      ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
+      ${content}
     </html>`
 }
 
@@ -116,9 +114,8 @@ function renderUsed(used: readonly KeyDay[]) {
 /** Names the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
-  const accounts = new Map(low.map(({ account, credits, quota }) => [account, { credits, quota }]))
-  const items = [...accounts].map(
-    ([account, { credits, quota }]) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
+  const items = [...new Map(low.map((key) => [key.account, key])).values()].map(
+    ({ account, credits, quota }) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
   )
   if (items.length === 0) return ''
   return html`<div class="notice bad" role="status">
@@ -271,10 +268,7 @@ function renderMore(path: string, { id, kind, account, plan, revoked_at: until }
   </details>`
 }
 
-/**
- * The style sheet. Browsers load it from a separate address, so that the content security policy can forbid inline
- * styles.
- */
+// Browsers load the style sheet from a separate address, so that the content security policy can forbid inline styles.
 export const dashboardStyle = `
 :root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
 @media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}

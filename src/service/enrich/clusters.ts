@@ -30,7 +30,7 @@ export function labelClusters(
   if (texts.length < fewest) return []
   const leastShares = texts.length < shares.manyPages ? shares.few : shares.many
   const asked = new Set(wordsOf(q).map((word) => stem(word.toLowerCase())))
-  const phrases = [...collect(texts).values()].filter(({ documents, stems }) => {
+  const phrases = collect(texts).filter(({ documents, stems }) => {
     const share = documents.size / texts.length
     if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return false
     return stems.length > 1 || documents.size > 2
@@ -38,16 +38,18 @@ export function labelClusters(
   const scored = dropContained(phrases)
     .filter(({ documents }) => !isOneHost(documents, texts))
     .map((phrase) => {
-      const named = isName(usualForm(phrase))
-      return { phrase, named, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
+      const form = usualForm(phrase)
+      const named = isName(form)
+      const score = (named ? 2 : 1) * scoreOf(phrase, asked, texts.length)
+      return { ...phrase, form, named, score }
     })
-    .filter(({ phrase, named }) => named || phrase.documents.size >= leastShares)
-    .filter(({ phrase, named }) => !isEmpty(usualForm(phrase)) && (named || isLabel(phrase)))
-    .toSorted((a, b) => b.score - a.score || (a.phrase.key < b.phrase.key ? -1 : 1))
-  return accept(scored.map(({ phrase }) => phrase))
+    .filter(({ documents, named }) => named || documents.size >= leastShares)
+    .filter(({ form, named }) => isLabel(form, named))
+    .toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
+  return accept(scored).map(({ form }) => surface(form))
 }
 
-function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
+function collect(texts: readonly ClusterText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   texts.forEach(({ text }, index) => {
     for (const words of runs(text)) {
@@ -69,7 +71,7 @@ function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
       }
     }
   })
-  return phrases
+  return [...phrases.values()]
 }
 
 // Generic words. Pages that share only generic words do not share a topic.
@@ -79,20 +81,16 @@ const empty = new Set(
   ),
 )
 
-function isEmpty(form: string): boolean {
-  return form
-    .replace(/['’]s\b/g, '')
-    .split(/[ -]/)
-    .every((word) => empty.has(stem(word.toLowerCase())))
-}
-
 /**
- * Accepts phrases that are written like a name, and rejects single everyday words, dates and fragments of sentences.
+ * Accepts names, and phrases that are written like a name. Rejects generic words, single everyday words, dates and
+ * fragments of sentences.
  */
-function isLabel(phrase: Phrase): boolean {
-  const form = usualForm(phrase).replace(/['’]s\b/g, '')
+function isLabel(usual: string, named: boolean): boolean {
+  const form = usual.replace(/['’]s\b/g, '')
+  if (form.split(/[ -]/).every((word) => empty.has(stem(word.toLowerCase())))) return false
+  if (named) return true
   if (!/^\p{L}/u.test(form)) return false
-  if (phrase.stems.length === 1) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
+  if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
   // In phrases such as `polyfill based`, `set based` and `newly available`, the noun is missing.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
@@ -145,8 +143,8 @@ function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): num
 }
 
 /** Accepts labels one after another. Skips a label if an earlier label already covers most of the same pages. */
-function accept(phrases: readonly Phrase[]): string[] {
-  const taken: Phrase[] = []
+function accept<P extends Phrase>(phrases: readonly P[]): P[] {
+  const taken: P[] = []
   for (const phrase of phrases) {
     if (taken.length === most) break
     // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
@@ -161,20 +159,20 @@ function accept(phrases: readonly Phrase[]): string[] {
     })
     if (!overlaps) taken.push(phrase)
   }
-  return taken.map(surface)
+  return taken
 }
 
+/** Returns the most frequent spelling of a phrase. */
 function usualForm({ forms }: Phrase): string {
   const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
   return form
 }
 
-/** Returns the most frequent spelling of a phrase. Words without capital letters are capitalised. */
-function surface(phrase: Phrase): string {
-  const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
+/** Capitalises the words of a phrase that have no capital letters. */
+function surface(form: string): string {
   const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')
-  return usualForm(phrase)
-    .split(' ')
-    .map((word) => (everyday(word) ? capital(word) : word))
-    .join(' ')
+  const words = form.split(' ').map((word) => {
+    return everyday(word) ? word.slice(0, 1).toUpperCase() + word.slice(1) : word
+  })
+  return words.join(' ')
 }

@@ -6,7 +6,7 @@ import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
-import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
+import { headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
 /** The results of a provider, before labels are added. */
 interface Findings {
@@ -57,8 +57,7 @@ function freshTexts(pool: Findings['pool']): ClusterText[] {
       return !seen.has(key) && seen.add(key)
     })
     // The name of the site is dropped, because every title of the site contains it.
-    const head = title.split(/ [-|–—] /)[0] ?? title
     const host = parseUrl(url)?.hostname ?? ''
-    return { host, text: `${head}. ${sentences.join(' ')}` }
+    return { host, text: `${headOf(title)}. ${sentences.join(' ')}` }
   })
 }

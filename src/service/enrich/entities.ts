@@ -20,16 +20,16 @@ interface Found {
  * entity.
  */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
-  const byName = new Map<string, NamedEntity>()
-  const add = (entity: NamedEntity) => {
-    const key = entity.name.toLowerCase()
-    if (!byName.has(key)) byName.set(key, entity)
-  }
-  found.known.forEach(add)
-  gazetteer.findAny(found.q).forEach(add)
-  repeated(found.texts.map((text) => gazetteer.findNames(text))).forEach(add)
-  for (const entity of await tag(found)) add(entity)
-  return [...byName.values()].slice(0, mostEntities)
+  const entities = [
+    ...found.known,
+    ...gazetteer.findAny(found.q),
+    ...repeated(found.texts.map((text) => gazetteer.findNames(text))),
+    ...(await tag(found)),
+  ]
+  const names = entities.map(({ name }) => name.toLowerCase())
+  return entities
+    .filter(({ name }, index) => names.indexOf(name.toLowerCase()) === index)
+    .slice(0, mostEntities)
 }
 
 /**

@@ -40,16 +40,9 @@ export function labelIntent(q: string, hosts: readonly string[]): Intent {
 function isHost(text: string, host: string | undefined): boolean {
   const squashed = text.replace(/[^\p{L}\p{N}]+/gu, '')
   if (host === undefined || squashed.length < 3) return false
-  const name =
-    host
-      .replace(/^www\./, '')
-      .split('.')[0]
-      ?.replaceAll('-', '') ?? ''
+  const name = /^(?:www\.)?([^.]*)/.exec(host)?.[1]?.replaceAll('-', '') ?? ''
   return name === squashed || (squashed.length >= 5 && name.startsWith(squashed))
 }
-
-/** The labels of sentiment. Spec gap 2.5: the API does not name its labels. */
-type Sentiment = 'positive' | 'neutral' | 'negative'
 
 const negations = new Set(
   "not no never none nobody nothing nor cannot can't don't doesn't didn't isn't aren't wasn't weren't won't without hardly".split(
@@ -66,12 +59,11 @@ const deadZone = 0.35
 
 /**
  * Determines the sentiment of the results. The query itself has little weight. For example, "kill weeds" is about
- * gardening.
+ * gardening. Spec gap 2.5: the API does not name its labels.
  */
-export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
-  const found =
-    texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length
-  const score = texts.length === 0 ? tone(q) : 0.9 * found + 0.1 * tone(q)
+export function labelSentiment(q: string, texts: readonly string[]) {
+  const tones = (texts.length === 0 ? [q] : texts).map(tone)
+  const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
   if (score > deadZone) return 'positive'
   return score < -deadZone ? 'negative' : 'neutral'
 }
@@ -93,17 +85,14 @@ export function tone(text: string): number {
   return words.length === 0 ? 0 : sum / Math.sqrt(words.length)
 }
 
-const most = 8
-/** Sources of related searches, best first. */
-interface Sources {
-  readonly suggestions: readonly string[]
-  /** Titles of other pages. */
-  readonly titles: readonly string[]
-  readonly clusters: readonly string[]
-}
-
-/** Returns related searches, without the query itself and without duplicates. */
-export function relateSearches(q: string, sources: Sources): string[] {
+/**
+ * Returns related searches, without the query itself and without duplicates. The sources are given in order of quality:
+ * `titles` are those of other pages.
+ */
+export function relateSearches(
+  q: string,
+  sources: Readonly<Record<'suggestions' | 'titles' | 'clusters', readonly string[]>>,
+): string[] {
   const own = subject(q)
   const found = new Map<string, string>()
   const add = (text: string) => {
@@ -120,7 +109,7 @@ export function relateSearches(q: string, sources: Sources): string[] {
     // A label is appended only to a short query, because users do not append words to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
-  return [...found.values()].slice(0, most)
+  return [...found.values()].slice(0, 8)
 }
 
 /** True for a title that contains the subject of the query, adds words to it, and is short enough to type. */
@@ -132,7 +121,7 @@ function leadsOn(own: readonly string[], title: string): boolean {
 }
 
 /** Returns the part of a title before the name of the site. */
-function headOf(title: string): string {
+export function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
 

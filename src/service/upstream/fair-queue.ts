@@ -29,14 +29,14 @@ interface Waiter {
 }
 
 const observedTurns = 16
-const longestRetrySeconds = 60
 
 export class FairQueue {
   readonly #limits: QueueLimits
   /** The queue of each account with waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
+  /** Turns in progress, in total and by account. */
+  #busy = 0
   readonly #working = new Map<number, number>()
-  #free: number
   /** Durations of the last turns. */
   #observed: readonly number[] = []
   /** Estimated duration of a turn; null until the first turn has ended. */
@@ -44,7 +44,6 @@ export class FairQueue {
 
   constructor(limits: QueueLimits) {
     this.#limits = limits
-    this.#free = limits.places
   }
 
   /** Waits for a slot, and does the work. Throws a 429 if the turn cannot end by its deadline. */
@@ -62,7 +61,8 @@ export class FairQueue {
   }
 
   #hasPlace(account: number): boolean {
-    return this.#free > 0 && this.#workingOf(account) < this.#limits.placesPerAccount
+    const { places, placesPerAccount } = this.#limits
+    return this.#busy < places && this.#workingOf(account) < placesPerAccount
   }
 
   #workingOf(account: number): number {
@@ -70,7 +70,7 @@ export class FairQueue {
   }
 
   #occupy(account: number): void {
-    this.#free -= 1
+    this.#busy += 1
     this.#working.set(account, this.#workingOf(account) + 1)
   }
 
@@ -88,21 +88,19 @@ export class FairQueue {
         else this.#waiting.set(account, left)
         reject(this.#refusal(this.#turnsAhead(account) + 1))
       }
-      const waiter: Waiter = {
-        deadline,
-        end: (refusal) => {
-          signal.removeEventListener('abort', leave)
-          if (refusal === null) resolve()
-          else reject(refusal)
-        },
+      const end = (refusal: Refusal | null) => {
+        signal.removeEventListener('abort', leave)
+        if (refusal === null) resolve()
+        else reject(refusal)
       }
+      const waiter = { deadline, end }
       line.push(waiter)
       signal.addEventListener('abort', leave, { once: true })
     })
   }
 
   #vacate(account: number): void {
-    this.#free += 1
+    this.#busy -= 1
     const left = this.#workingOf(account) - 1
     if (left === 0) this.#working.delete(account)
     else this.#working.set(account, left)
@@ -113,7 +111,10 @@ export class FairQueue {
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
-      const next = this.#takeInTime(line)
+      let next = line.shift()
+      for (; next !== undefined && !this.#isInTime(next.deadline, 0); next = line.shift()) {
+        next.end(this.#refusal(0))
+      }
       // The account moves behind all other accounts.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
@@ -121,18 +122,6 @@ export class FairQueue {
       this.#occupy(account)
       return next.end(null)
     }
-  }
-
-  /**
-   * Removes turns from the front of a queue up to the first turn that can end by its deadline. Returns this turn, and
-   * refuses the turns before it.
-   */
-  #takeInTime(line: Waiter[]): Waiter | undefined {
-    for (let one = line.shift(); one !== undefined; one = line.shift()) {
-      if (this.#isInTime(one.deadline, 0)) return one
-      one.end(this.#refusal(0))
-    }
-    return undefined
   }
 
   /** Counts the turns that are served before a new turn of the account. */
@@ -160,18 +149,16 @@ export class FairQueue {
   /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
     // A slot can be free while turns wait, if the accounts of the waiting turns have reached their limit.
-    return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#limits.places - this.#free)
+    return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#busy)
   }
 
   // The status is 429 rather than 503. To clients, 429 means "not done, not charged, slow down", and 503 means a
   // failure that may have been charged.
   #refusal(ends: number): Refusal {
-    const seconds = Math.ceil(this.#waitMs(ends) / 1000)
+    const seconds = Math.min(60, Math.max(1, Math.ceil(this.#waitMs(ends) / 1000)))
     const text =
       'Too many searches are ahead of this one for it to be answered in time; nothing was charged'
-    return new Refusal(429, text, {
-      'retry-after': String(Math.min(longestRetrySeconds, Math.max(1, seconds))),
-    })
+    return new Refusal(429, text, { 'retry-after': String(seconds) })
   }
 
   /**
@@ -180,8 +167,8 @@ export class FairQueue {
    */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
-    const sorted = this.#observed.toSorted((a, b) => a - b)
-    const counted = sorted.slice(0, Math.max(1, sorted.length - 1))
+    const [first = ms, ...others] = this.#observed.toSorted((a, b) => a - b)
+    const counted = [first, ...others.slice(0, -1)]
     this.#turnMs = counted.reduce((sum, one) => sum + one, 0) / counted.length
   }
 }

@@ -2,7 +2,7 @@
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
-import type { AskedWords, Statements } from './question.ts'
+import { readQuestion, type Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
 
@@ -16,15 +16,6 @@ export interface FoundPage {
   readonly lang: string
   /** Relevance, which is comparable only within one answer. */
   readonly score: number
-}
-
-interface FindOptions {
-  readonly search: Search
-  readonly question: AskedWords
-  /** Number of pages that the answer shows. */
-  readonly shown: number
-  /** Finds known names in a text, in lower case. */
-  readonly subjectsIn: (text: string) => readonly string[]
 }
 
 const configs: Readonly<Record<string, string>> = {
@@ -52,17 +43,23 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/** Finds pages with all words of the query, then pages with the rarest words. */
-export async function findPages(run: Statements, options: FindOptions) {
-  const { search, question, shown } = options
+/**
+ * Finds pages with all words of the query, then pages with the rarest words. The answer shows the first `shown` pages.
+ * `subjectsIn` finds known names in a text, in lower case.
+ */
+export async function findPages(
+  run: Statements,
+  search: Search,
+  { shown, subjectsIn }: { shown: number; subjectsIn: (text: string) => string[] },
+) {
+  const question = readQuestion(search.q)
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
-  const unknown = terms.strange.length
   const meant = terms.words.join(' ')
-  const subjects = options.subjectsIn(terms.corrections.length > 0 ? meant : search.q)
+  const subjects = subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
-  if (await isChance(run, terms, subjects)) return { pages: [], meant: null }
+  if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
   const strict =
     question.operators === null
       ? allOf(known)
@@ -83,15 +80,15 @@ export async function findPages(run: Statements, options: FindOptions) {
       mostResults,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
-      unknown * 3 <= known.length ? leastShare.known : leastShare.strange,
+      terms.strange.length * 3 <= known.length ? leastShare.known : leastShare.strange,
       known.map((term) => anyOf(term, ':AB')),
     ],
   })
   const first = spread(pages.slice(0, leastPool))
   return {
     pages: [...first, ...pages.slice(leastPool)],
-    // The corrected query; null if the query was searched as sent.
-    meant: question.operators === null ? interpret(terms) : null,
+    // The corrected query; undefined if the query was searched as sent.
+    meant: question.operators === null ? interpret(terms) : undefined,
   }
 }
 
@@ -111,15 +108,11 @@ export async function readTexts(
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** Reports the corrected and the ignored words of a query; null if there are none. */
-function interpret({ words, strange, corrections: mends }: KnownTerms): Interpretation | null {
-  if (mends.length === 0 && strange.length === 0) return null
-  const left = new Set(strange)
-  return {
-    query: words.filter((word) => !left.has(word)).join(' '),
-    corrections: [...mends],
-    ignored_words: [...strange],
-  }
+/** Reports the corrected and the ignored words of a query; undefined if there are none. */
+function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
+  if (corrections.length === 0 && strange.length === 0) return undefined
+  const query = words.filter((word) => !strange.includes(word)).join(' ')
+  return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
 // A word that occurs on at most this many pages is probably not the word that the user meant.
@@ -204,12 +197,6 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-/** The properties of a page that determine its position. */
-interface Placed {
-  readonly url: string
-  readonly score: number
-}
-
 // Readers look at the first ten pages, and expect at most two pages of the same folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
 // A page of another folder moves up only if it is nearly as relevant as the page that it passes.
@@ -220,24 +207,22 @@ const nearly = 0.6
  * specification. After the first two pages of the folder, its further pages keep their order. The result depends only
  * on the given pages, so that answers of different lengths show parts of the same list.
  */
-export function spread<Page extends Placed>(pages: readonly Page[]): Page[] {
+export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
+  pages: readonly Page[],
+): Page[] {
   const left = [...pages]
   const counts = new Map<string, number>()
+  const countOf = ({ url }: Page) => counts.get(folderOf(url)) ?? 0
   const first: Page[] = []
   while (first.length < firstPlaces && left.length > 0) {
-    const [next] = left.splice(findNext(left, counts), 1)
+    const other = left.findIndex((page) => countOf(page) < eachFolder)
+    const isNear = (left[other]?.score ?? 0) >= nearly * (left[0]?.score ?? 0)
+    const [next] = left.splice(other > 0 && isNear ? other : 0, 1)
     if (next === undefined) break
-    const folder = folderOf(next.url)
-    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    counts.set(folderOf(next.url), countOf(next) + 1)
     first.push(next)
   }
   return [...first, ...left]
-}
-
-function findNext(left: readonly Placed[], counts: ReadonlyMap<string, number>): number {
-  const least = nearly * (left[0]?.score ?? 0)
-  const other = left.findIndex(({ url }) => (counts.get(folderOf(url)) ?? 0) < eachFolder)
-  return other > 0 && (left[other]?.score ?? 0) >= least ? other : 0
 }
 
 /**

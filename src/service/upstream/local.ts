@@ -12,7 +12,7 @@ import { untilAccepted } from '../listen.ts'
 import { tooLate } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
-import { readQuestion, withStatements } from './question.ts'
+import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 // Half of the slots, so that one account cannot block the other accounts.
@@ -44,27 +44,19 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-interface Parts {
-  readonly tables: Tables
-  readonly drift: Drift
-  readonly gazetteer: Gazetteer
-}
-
 // Number of candidates beyond the pages that are shown. These candidates move up on days on which other pages are
 // missing.
 const reserve = 12
 
 async function answer(
-  { tables, drift, gazetteer }: Parts,
+  { tables, drift, gazetteer }: { tables: Tables; drift: Drift; gazetteer: Gazetteer },
   search: Search,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const question = readQuestion(search.q)
   const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const options = { search, question, shown, subjectsIn }
-    const found = await findPages(run, options)
+    const found = await findPages(run, search, { shown, subjectsIn })
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
     const texts = await readTexts(run, moved)
     const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
@@ -82,20 +74,15 @@ async function answer(
     const snippet = makeSnippet(search.q, text)
     return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
   })
-  const said = await enrich(
-    search.q,
-    {
-      results,
-      pool: closePages(pages),
-      // The specification has no field for the corrected query, so the corrected query becomes the first related
-      // search.
-      suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
-      known: [],
-    },
-    gazetteer,
-  )
+  const found = {
+    results,
+    pool: closePages(pages),
+    // The specification has no field for the corrected query, so the corrected query becomes the first related search.
+    suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
+    known: [],
+  }
   return {
-    answer: meant === null ? said : { ...said, interpretation: meant },
+    answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
     ignored: ignoredParams(search, ranked),
     partial: false,
   }

@@ -40,7 +40,7 @@ export function readQuestion(q: string): AskedWords {
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
     wanted.length > 0 && list.some(({ excluded, quoted, joins }) => excluded || quoted || joins)
-  return { words, operators: operates ? websearch(list) : null }
+  return { words, operators: operates ? websearch(list, wanted) : null }
 }
 
 interface Token {
@@ -62,13 +62,11 @@ function readToken(text: string): Token {
  * Rebuilds the query for PostgreSQL. If the query contains an `or`, a single `or` joins each pair of neighbouring
  * words, so that a chain of `or` stays short.
  */
-function websearch(tokens: readonly Token[]): string {
-  const textOf = ({ words }: Token) =>
-    words.length > 1 ? `"${words.join(' ')}"` : (words[0] ?? '')
-  const wanted = tokens.filter(({ excluded, joins }) => !excluded && !joins).map(textOf)
+function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
+  const textOf = ({ words }: Token) => (words.length > 1 ? `"${words.join(' ')}"` : words.join(''))
   const unwanted = tokens.filter(({ excluded }) => excluded).map((token) => `-${textOf(token)}`)
   const join = tokens.some(({ joins }) => joins) ? ' or ' : ' '
-  return [wanted.join(join), ...unwanted].join(' ')
+  return [wanted.map(textOf).join(join), ...unwanted].join(' ')
 }
 
 /**

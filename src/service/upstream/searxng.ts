@@ -8,7 +8,7 @@ import { Gazetteer } from '../enrich/entities.ts'
 import type { Answered, Asker, Provider } from '../stored-answers.ts'
 import { noEngine, Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
-import { FairQueue, type Turn } from './fair-queue.ts'
+import { FairQueue } from './fair-queue.ts'
 
 const mostPages = 10
 const usualBudgetMs = 20_000
@@ -20,7 +20,7 @@ interface SearxngOptions {
   readonly url: URL
   readonly log: Log
   /** Time limit of a search. At the deadline, the results that were received so far are returned. */
-  readonly budgetMs?: number | undefined
+  readonly budgetMs: number | undefined
 }
 
 /** Opens the provider that searches the web. */
@@ -32,18 +32,14 @@ export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptio
     placesPerAccount: pagesAtOnce,
     waitingPerAccount,
   })
-  return {
-    name: 'searxng',
-    answer: (search, asker) => answer({ base, log, queue, budgetMs }, search, asker),
-  }
+  const web = { url: base, log, queue, budgetMs }
+  return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
 }
 
 /** A SearXNG instance and its queue. */
-interface Web {
-  readonly base: URL
-  readonly log: Log
-  readonly queue: FairQueue
+interface Web extends SearxngOptions {
   readonly budgetMs: number
+  readonly queue: FairQueue
 }
 
 const unnamed = new Gazetteer([])
@@ -77,18 +73,18 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
   const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
   const entities: NamedEntity[] = []
   let partial = false
-  const { account, over: signal } = asker
+  const { account, deadline, over: signal } = asker
   // Only the first page can be refused. A client that disconnects ends the search only before the first page begins. If
   // a later page fails, the results of earlier pages are kept.
-  const first = {
-    account,
-    signal: AbortSignal.any([signal, asker.gone]),
-    deadline: asker.deadline,
-  }
+  const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
   const next = { account, signal, deadline: null }
   for (let number = 1; number <= mostPages; number += 1) {
-    const turn = number === 1 ? first : next
-    const page = await takeTurn(web, turn, { search, number, signal })
+    const work = () => getPage(web, search, { number, signal })
+    const page = await web.queue.run(number === 1 ? first : next, work).catch((error: unknown) => {
+      const refused = error instanceof Refusal && number === 1
+      if (signal.aborted && !refused) return null
+      throw error
+    })
     asker.signal.throwIfAborted()
     if (page === null) {
       if (number === 1) throw noEngine(usualRetryAfter)
@@ -109,24 +105,6 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
 }
 
 /**
- * Fetches one page in a turn of the queue. Returns null at the deadline or if the upstream does not answer, so that the
- * pages fetched so far are kept.
- */
-async function takeTurn(
-  web: Web,
-  turn: Turn,
-  { search, ...request }: PageRequest & { readonly search: Search },
-): Promise<EnginePage | null> {
-  try {
-    return await web.queue.run(turn, () => getPage(web, search, request))
-  } catch (error) {
-    const refused = error instanceof Refusal && turn.deadline !== null
-    if (request.signal.aborted && !refused) return null
-    throw error
-  }
-}
-
-/**
  * Adds a result if it is a page. A result without an http address is skipped, because it is an image or a map, for
  * example.
  */
@@ -135,8 +113,7 @@ function addResult(
   { url, title, content }: EnginePage['results'][number],
 ): void {
   const address = parseUrl(url)
-  if (address === null) return
-  if (address.protocol !== 'http:' && address.protocol !== 'https:') return
+  if (address === null || !/^https?:$/.test(address.protocol)) return
   const key = keyOf(address)
   if (byPlace.has(key)) return
   byPlace.set(key, {
@@ -214,24 +191,22 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-interface PageRequest {
-  readonly number: number
-  readonly signal: AbortSignal
-}
-
 /**
  * Fetches one page of results; null if the upstream does not answer or refuses the page. A response that is not from
  * SearXNG is an error.
  */
-async function getPage(web: Web, search: Search, request: PageRequest): Promise<EnginePage | null> {
-  const url = new URL('search', web.base)
+async function getPage(
+  web: Web,
+  search: Search,
+  { number, signal }: { number: number; signal: AbortSignal },
+): Promise<EnginePage | null> {
+  const url = new URL('search', web.url)
   url.search = new URLSearchParams({
     q: withoutCommands(search.q),
     format: 'json',
-    pageno: String(request.number),
+    pageno: String(number),
     ...upstreamLanguage(search),
   }).toString()
-  const { signal } = request
   // Redirects are never followed, because an engine shortcut in a query can lead to any address.
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
     // The connection may be refused or cut off, or the host may be unknown. To the caller, each of these errors means
@@ -241,10 +216,10 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
   })
   if (response === null) return null
   if (!response.ok) {
-    web.log.warn({ status: response.status, page: request.number }, 'the upstream refused a page')
+    web.log.warn({ status: response.status, page: number }, 'the upstream refused a page')
     await response.body?.cancel()
     // The Retry-After of the upstream is passed on, because any other value would be a guess.
-    if (request.number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
+    if (number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
   const body = await readJson(response).catch((error: unknown) => {
@@ -257,7 +232,7 @@ async function getPage(web: Web, search: Search, request: PageRequest): Promise<
     if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
     return page.data
   }
-  web.log.warn({ page: request.number }, 'the upstream sent an invalid answer')
+  web.log.warn({ page: number }, 'the upstream sent an invalid answer')
   throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
 }
 
@@ -269,7 +244,7 @@ function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-/** Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes. */
+// Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes.
 const longest = 4_000_000
 
 /** Parses the JSON of a response; undefined if the response has no body or is too long. */

@@ -20,14 +20,6 @@ interface Spelling {
 
 type Spellings = readonly [Spelling, ...Spelling[]]
 
-/** Evidence from the rest of the query about a misspelt word. */
-interface Companions {
-  /** A query for titles that contain all other words; empty if the query has no other words. */
-  readonly titled: string
-  /** True if most words of the query are known. Then a short unknown word is probably misspelt. */
-  readonly bold: boolean
-}
-
 /** Weight of an occurrence in a title. Queries use words from titles more often than words that are only in texts. */
 const eachHead = 5
 // A correction that is nearly as likely as the best correction is also searched. The other words of the query decide
@@ -41,12 +33,14 @@ const [agreement, mostLikely] = [2, 6]
 
 /**
  * Finds the known words that are one typing error away, likeliest word first. A word is likelier if it is frequent, if
- * the typing error is common, and if the word fits the other words of the query.
+ * the typing error is common, and if the word fits the other words of the query. `titled` is a query for titles with all
+ * other words; it is empty if there are none. `bold` is true if most words are known: then a short unknown word is
+ * probably misspelt.
  */
 export async function correctWords(
   run: Statements,
   wrong: readonly string[],
-  { titled, bold }: Companions,
+  { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Map<string, Spellings>> {
   const slips = wrong.map((word) => ({
     word,
@@ -194,32 +188,29 @@ function areNeighbours(one: string, other: string): boolean {
 /** A correction: one word is replaced, two words are joined, or one word is split in two. */
 export type Correction = Interpretation['corrections'][number]
 
-// Minimum number of pages for a known word. A word on a single page is probably a typing error on this page.
-const leastWritten = 2
-// A word of at least this length counts as known even on a single page, if the title of the page contains the word.
-const ownWord = 6
 const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
 // Two letters such as `to`, `of` or `js` count as a word if at least this many pages contain them.
 const oftenEnough = 30
 
+/**
+ * Returns how often the documents contain each known word. A word on a single page is probably a typing error on this
+ * page, unless it is long and in the title of the page.
+ */
 async function countWritten(
   run: Statements,
   words: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (words.length === 0) return new Map()
-  const rows = await run.rows<Pick<Spelling, 'word' | 'documents' | 'heads'>>({
+  const rows = await run.rows<{ word: string; count: number }>({
     name: 'count-written',
-    text: 'select word, documents, heads from spellings where word = any($1)',
+    text: `
+      select word, documents + ${eachHead} * heads as count
+      from spellings
+      where word = any($1)
+        and (documents > 1 or heads > 0 and length(word) >= 6)`,
     values: [[...new Set(words)]],
   })
-  return new Map(
-    rows
-      .filter(
-        ({ word, documents, heads }) =>
-          documents >= leastWritten || (heads > 0 && word.length >= ownWord),
-      )
-      .map(({ word, documents, heads }) => [word, documents + eachHead * heads]),
-  )
+  return new Map(rows.map(({ word, count }) => [word, count]))
 }
 
 /** Joins two halves of a word, such as `anim ation`, if at least one of the halves is not a word. */

@@ -35,13 +35,6 @@ export interface KnownTerms {
   readonly corrections: readonly Correction[]
 }
 
-interface Row {
-  readonly word: string
-  readonly lexeme: string
-  readonly documents: number
-  readonly total: number
-}
-
 const mostCorrected = 4
 // A word that occurs on a single page and is one letter away from a frequent word is probably a typing error.
 const rarely = 1
@@ -55,11 +48,11 @@ export async function readTerms(
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
   // A query with operators is searched as sent, without corrections.
-  if (question.operators !== null) return sortOut(question.words, asked)
-  const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
+  if (question.operators !== null) return { ...asked, words: question.words, corrections: [] }
+  const joined = await findJoined(run, question.words, new Set(asked.strange))
   const words = applyCorrections(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
-  const terms = await putRight(run, sortOut(words, whole), whole)
+  const terms = await putRight(run, words, whole)
   const split = await findSplit(
     run,
     terms.strange.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected),
@@ -67,7 +60,7 @@ export async function readTerms(
   const corrections = [...joined, ...terms.corrections, ...split]
   if (split.length === 0) return { ...terms, corrections }
   const halves = split.flatMap(({ to }) => to.split(' '))
-  const { known } = sortOut([], await lookUp(run, halves, config))
+  const { known } = await lookUp(run, halves, config)
   return {
     words: applyCorrections(terms.words, split),
     known: distinct([...terms.known, ...known]),
@@ -76,49 +69,45 @@ export async function readTerms(
   }
 }
 
-interface LookedUp {
-  readonly byWord: ReadonlyMap<string, readonly Row[]>
-  /** Number of all documents. */
-  readonly total: number
-}
+type LookedUp = Awaited<ReturnType<typeof lookUp>>
 
-async function lookUp(
-  run: Statements,
-  words: readonly string[],
-  config: string,
-): Promise<LookedUp> {
-  const rows = await run.rows<Row>({
+async function lookUp(run: Statements, words: readonly string[], config: string) {
+  const rows = await run.rows<{
+    readonly word: string
+    /** Lexemes that documents contain; null if there are none. */
+    readonly forms: string[] | null
+    readonly documents: number
+    /** Number of all documents. */
+    readonly total: number
+  }>({
     name: 'read-terms',
     text: `
       select
         word,
-        lexeme,
-        coalesce((select documents from lexemes where lexemes.word = lexeme), 0) as documents,
+        array_agg(lexeme order by lexeme) filter (where found.documents > 0) as forms,
+        max(found.documents) as documents,
         (select coalesce(sum(documents), 0) from corpora) as total
-      from unnest($1::text[]) as given (word)
-      cross join lateral unnest(tsvector_to_array(to_tsvector('english', word) || to_tsvector($2::regconfig, word))) as lexeme`,
+      from unnest($1::text[]) with ordinality as given (word, nth)
+      cross join lateral unnest(tsvector_to_array(to_tsvector('english', word) || to_tsvector($2::regconfig, word))) as lexeme
+      cross join lateral (
+        select coalesce((select documents from lexemes where lexemes.word = lexeme), 0) as documents
+      ) as found
+      group by word, nth
+      order by nth`,
     values: [words, config],
   })
-  const byWord = new Map<string, Row[]>()
-  for (const row of rows) byWord.set(row.word, [...(byWord.get(row.word) ?? []), row])
-  return { byWord, total: rows[0]?.total ?? 0 }
-}
-
-function sortOut(words: readonly string[], { byWord, total }: LookedUp): KnownTerms {
-  const known: KnownTerm[] = []
-  const strange: string[] = []
-  for (const [word, found] of byWord) {
-    const forms = found.filter(({ documents }) => documents > 0)
-    if (forms.length === 0) strange.push(word)
-    else known.push(toTerm(word, forms, total))
-  }
-  return { words, known: distinct(known), strange, corrections: [] }
+  const total = rows[0]?.total ?? 0
+  const known = rows.flatMap(({ word, forms, documents }) =>
+    forms === null ? [] : [toTerm({ word, forms, documents }, total)],
+  )
+  const strange = rows.filter(({ forms }) => forms === null).map(({ word }) => word)
+  return { known: distinct(known), strange, total }
 }
 
 async function putRight(
   run: Statements,
-  { words, known, strange }: KnownTerms,
-  { byWord, total }: LookedUp,
+  words: readonly string[],
+  { known, strange, total }: LookedUp,
 ): Promise<KnownTerms> {
   const rare = known.filter(({ documents }) => documents <= rarely)
   const sure = known.filter(({ documents }) => documents > rarely)
@@ -131,12 +120,17 @@ async function putRight(
   const terms = sure.slice()
   for (const term of rare) {
     const [other] = found.get(term.word) ?? []
-    const both = other !== undefined && other.documents >= often
-    const forms = (byWord.get(term.word) ?? []).filter(({ documents }) => documents > 0)
-    terms.push(both ? toTerm(term.word, [...forms, other], total) : term)
+    if (other !== undefined && other.documents >= often) {
+      const forms = [...term.forms, other.lexeme]
+      terms.push(toTerm({ word: term.word, forms, documents: other.documents }, total))
+    } else terms.push(term)
     found.delete(term.word)
   }
-  for (const [, forms] of found) terms.push(toTerm(forms[0].word, forms, total))
+  for (const [, right] of found) {
+    const documents = Math.max(...right.map((one) => one.documents))
+    const forms = right.map(({ lexeme }) => lexeme)
+    terms.push(toTerm({ word: right[0].word, forms, documents }, total))
+  }
   return {
     words: words.map((word) => found.get(word)?.[0].word ?? word),
     known: distinct(terms),
@@ -150,14 +144,9 @@ function isFiller(word: string): boolean {
   return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
 
-function toTerm(
-  word: string,
-  forms: readonly Pick<Row, 'lexeme' | 'documents'>[],
-  total: number,
-): KnownTerm {
-  const documents = Math.max(...forms.map((form) => form.documents))
+function toTerm({ word, documents, forms }: Omit<KnownTerm, 'weight'>, total: number): KnownTerm {
   const weight = Math.log(1 + Math.max(1, total) / (1 + documents))
-  return { word, documents, forms: [...new Set(forms.map(({ lexeme }) => lexeme))], weight }
+  return { word, documents, forms: [...new Set(forms)], weight }
 }
 
 function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
