@@ -18,8 +18,7 @@ const jsonbVersion = 1
 
 /** An array that is built value by value. */
 abstract class ArrayColumn {
-  /** Type of the values. */
-  readonly kind: keyof typeof oids
+  abstract readonly kind: keyof typeof oids
   protected bytes: Buffer
   /** Offset of the next value, right after the length field of the value. */
   protected start = headerBytes + 4
@@ -27,8 +26,7 @@ abstract class ArrayColumn {
   #nulls = 0
 
   /** Creates a column with an initial buffer of `room` bytes. */
-  constructor(kind: keyof typeof oids, room = 8192) {
-    this.kind = kind
+  constructor(room = 8192) {
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
@@ -93,9 +91,7 @@ function setInt32(bytes: Buffer, at: number, value: number): void {
 }
 
 export class TextColumn extends ArrayColumn {
-  constructor() {
-    super('text')
-  }
+  override readonly kind = 'text'
 
   add(value: string | null): void {
     if (value === null) return this.takeNull()
@@ -106,9 +102,7 @@ export class TextColumn extends ArrayColumn {
 
 /** An array of ids from `idBytes`: 16 characters with codes below 256. */
 export class UuidColumn extends ArrayColumn {
-  constructor() {
-    super('uuid')
-  }
+  override readonly kind = 'uuid'
 
   add(value: string | null): void {
     if (value === null) return this.takeNull()
@@ -121,9 +115,7 @@ export class UuidColumn extends ArrayColumn {
 }
 
 export class IntegerColumn extends ArrayColumn {
-  constructor() {
-    super('integer')
-  }
+  override readonly kind = 'integer'
 
   add(value: number | null): void {
     if (value === null) return this.takeNull()
@@ -134,9 +126,7 @@ export class IntegerColumn extends ArrayColumn {
 }
 
 export class BooleanColumn extends ArrayColumn {
-  constructor() {
-    super('boolean')
-  }
+  override readonly kind = 'boolean'
 
   add(value: boolean): void {
     this.reserve(1)
@@ -146,9 +136,7 @@ export class BooleanColumn extends ArrayColumn {
 }
 
 export class BigintColumn extends ArrayColumn {
-  constructor() {
-    super('bigint')
-  }
+  override readonly kind = 'bigint'
 
   /** Adds a whole number that JavaScript represents exactly. */
   add(value: number | null): void {
@@ -162,9 +150,7 @@ export class BigintColumn extends ArrayColumn {
 }
 
 export class DoubleColumn extends ArrayColumn {
-  constructor() {
-    super('float8')
-  }
+  override readonly kind = 'float8'
 
   add(value: number | null): void {
     if (value === null) return this.takeNull()
@@ -175,9 +161,7 @@ export class DoubleColumn extends ArrayColumn {
 }
 
 export class JsonbColumn extends ArrayColumn {
-  constructor() {
-    super('jsonb')
-  }
+  override readonly kind = 'jsonb'
 
   add(value: unknown): void {
     if (value === null) return this.takeNull()
@@ -189,9 +173,7 @@ export class JsonbColumn extends ArrayColumn {
 }
 
 export class BytesColumn extends ArrayColumn {
-  constructor(room: number) {
-    super('bytea', room)
-  }
+  override readonly kind = 'bytea'
 
   add(value: Buffer): void {
     this.reserve(value.length)

@@ -3,20 +3,18 @@
 import { Misuse } from '../errors.ts'
 import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
-import { sql } from './kysely.ts'
+import { CompiledQuery, sql } from './kysely.ts'
 
-/** Settings for reading the views. Undefined settings keep the defaults of the database. */
+/** Undefined settings keep the defaults of the database. */
 export interface ViewReading {
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */
   readonly origins?: string | undefined
   /** If true, includes answers of suspect nights. */
-  readonly suspects?: boolean
-  /** Queries and days to restrict the views to. */
+  readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
 }
 
-/** Settings for a transaction that reads the views. */
 export function readingSettings({
   timeoutMs,
   origins,
@@ -30,7 +28,11 @@ export function readingSettings({
     ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
     ...(origins === undefined ? {} : { 'querymill.origins': origins }),
     ...(suspects === undefined ? {} : { 'querymill.suspects': suspects ? 'show' : '' }),
-    ...(slice === undefined ? {} : sliceSettings(slice)),
+    ...(slice === undefined || slice.conditions.length === 0
+      ? {}
+      : { 'querymill.slice': JSON.stringify(slice.conditions) }),
+    ...(slice?.since === undefined ? {} : { 'querymill.since': slice.since }),
+    ...(slice?.until === undefined ? {} : { 'querymill.until': slice.until }),
   }
 }
 
@@ -40,10 +42,8 @@ export const setSettings =
 
 export async function prepareReading(trx: Database, reading: ViewReading): Promise<void> {
   const settings = readingSettings(reading)
-  await sql`
-    select set_config(name, value, true)
-    from unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) as given (name, value)
-  `.execute(trx)
+  const values = [Object.keys(settings), Object.values(settings)]
+  await trx.executeQuery(CompiledQuery.raw(setSettings, values))
 }
 
 /** Queries and days to include, passed as settings so that every view can use them. */
@@ -112,27 +112,17 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
   throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 
-/** Settings that pass the slice to the views. */
-function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<string, string>> {
-  return {
-    ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
-    ...(since === undefined ? {} : { 'querymill.since': since }),
-    ...(until === undefined ? {} : { 'querymill.until': until }),
-  }
-}
-
-/** Returns the lists named by the slice; null if the slice names no list. */
-function chosenLists({ conditions }: Slice): readonly string[] | null {
-  const lists = conditions
+/** Returns the lists named by the slice. */
+function chosenLists({ conditions }: Slice): readonly string[] {
+  return conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))
-    .flat()
-  return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
+    .flatMap((condition) => condition.map((label) => label.slice('+list='.length)))
 }
 
 /** Returns the only list named by the slice; null if the slice names no list or several lists. */
 export function onlyList(slice: Slice): string | null {
-  const lists = chosenLists(slice)
-  return lists?.length === 1 ? (lists[0] ?? null) : null
+  const [list, ...more] = chosenLists(slice)
+  return list === undefined || more.length > 0 ? null : list
 }
 
 /**
@@ -141,7 +131,7 @@ export function onlyList(slice: Slice): string | null {
  */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
-  return (list) => chosen?.includes(list) ?? true
+  return (list) => chosen.length === 0 || chosen.includes(list)
 }
 
 /** Describes the conditions of a slice, all of which must hold. */
@@ -158,7 +148,7 @@ function labelWords(label: string): string {
 
 /** Returns a hint if no query ever had a tag used in the slice; otherwise null. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
-  const wanted = labelsOf(slice)
+  const wanted = [...new Set(slice.conditions.flat().map((label) => label.slice(1)))]
   if (wanted.length === 0) return null
   const { rows } = await sql<{ label: string }>`
     select wanted as label
@@ -181,11 +171,6 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
 export function wantedLabels({ conditions }: Slice): readonly string[] {
   const wanted = conditions.flat().filter((label) => label.startsWith('+'))
   return [...new Set(wanted.map((label) => label.slice(1)))]
-}
-
-/** Tags used in the slice. */
-function labelsOf({ conditions }: Slice): readonly string[] {
-  return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }
 
 /** Tags prefixed with + (present) or - (absent). At least one of the tags must hold. */
@@ -231,21 +216,24 @@ function cut(typed: string): Token[] {
   return tokens
 }
 
-/** Parses tags joined by "or", which has the lowest precedence. Under "not", "or" becomes "and", and vice versa. */
+/** Parses tags joined by "or", which has the lowest precedence. */
 function either(reader: Reader, wanted: boolean): readonly Condition[] {
-  let found = both(reader, wanted)
-  while (reader.tokens[0]?.kind === 'or') {
-    reader.tokens.shift()
-    found = join(reader, wanted ? 'or' : 'and', [found, both(reader, wanted)])
-  }
-  return found
+  return joined(reader, 'or', wanted, () =>
+    joined(reader, 'and', wanted, () => single(reader, wanted)),
+  )
 }
 
-function both(reader: Reader, wanted: boolean): readonly Condition[] {
-  let found = single(reader, wanted)
-  while (reader.tokens[0]?.kind === 'and') {
+/** Under "not", "or" becomes "and", and vice versa. */
+function joined(
+  reader: Reader,
+  word: 'and' | 'or',
+  wanted: boolean,
+  next: () => readonly Condition[],
+): readonly Condition[] {
+  let found = next()
+  while (reader.tokens[0]?.kind === word) {
     reader.tokens.shift()
-    found = join(reader, wanted ? 'and' : 'or', [found, single(reader, wanted)])
+    found = join(reader.typed, wanted === (word === 'and'), found, next())
   }
   return found
 }
@@ -261,15 +249,15 @@ function single(reader: Reader, wanted: boolean): readonly Condition[] {
 }
 
 function join(
-  { typed }: Reader,
-  word: 'and' | 'or',
-  [one, other]: readonly [readonly Condition[], readonly Condition[]],
+  typed: string,
+  both: boolean,
+  one: readonly Condition[],
+  other: readonly Condition[],
 ): readonly Condition[] {
-  const joined =
-    word === 'and'
-      ? [...one, ...other]
-      : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
-  if (joined.length <= mostConditions) return joined
+  const conditions = both
+    ? [...one, ...other]
+    : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
+  if (conditions.length <= mostConditions) return conditions
   throw new Misuse(
     `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(typed)}; split it into two queries`,
   )
