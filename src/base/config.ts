@@ -116,10 +116,9 @@ class SettingsReader {
 
   constructor(env: Layer, flags: Layer) {
     const fallbacks = Object.fromEntries(
-      Object.entries(settings).map(([name, setting]) => [
-        name,
-        'fallback' in setting ? setting.fallback : undefined,
-      ]),
+      Object.entries(settings).flatMap(([name, setting]) =>
+        'fallback' in setting ? [[name, setting.fallback]] : [],
+      ),
     )
     this.#layers = [
       ['flag', flags],
@@ -151,12 +150,9 @@ class SettingsReader {
   /** Returns the URL and key of the API. Null selects the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
-    const file = this.value('SEARCH_API_KEY_FILE')
-    const own = this.value('SEARCH_API_KEY')
-    const key = own ?? (file === undefined ? undefined : this.#readKeyFile('SEARCH_API_KEY', file))
-    this.keyFile = own === undefined ? (file ?? null) : null
+    const { secret: key, file, given: keyGiven } = this.#secret('SEARCH_API_KEY')
+    this.keyFile = file
     const problems = this.problems.length
-    const keyGiven = own !== undefined || file !== undefined
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
       this.problems.push(
         'SEARCH_API_URL: expected an address, since a key is set, got nothing; set the address of the API that issued the key',
@@ -168,8 +164,8 @@ class SettingsReader {
       )
     }
     if (url !== undefined) this.problems.push(...addressProblems(url))
-    if (url === undefined || key === undefined || this.problems.length > problems) return null
-    return { url, key: new Secret(key) }
+    if (url === undefined || key === null || this.problems.length > problems) return null
+    return { url, key }
   }
 
   checkLease(leaseMs: number, timeoutMs: number): void {
@@ -182,29 +178,34 @@ class SettingsReader {
 
   webhook(): Webhook | null {
     const url = this.value('MILL_WEBHOOK')
-    const file = this.value('MILL_WEBHOOK_SECRET_FILE')
-    const own = this.value('MILL_WEBHOOK_SECRET')
-    const text =
-      own ?? (file === undefined ? undefined : this.#readKeyFile('MILL_WEBHOOK_SECRET', file))
+    const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
     const events = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
     if (url === undefined) return null
     const usual = url.hostname === 'hooks.slack.com' ? 'slack' : 'json'
-    const secret = text === undefined ? null : new Secret(text)
     return { url, secret, events, format: format ?? usual }
   }
 
-  #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): string | undefined {
+  /** Reads a secret from its setting, or else from the file that its other setting names. */
+  #secret(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET') {
+    const file = this.value(`${name}_FILE`)
+    const own = this.value(name)
+    if (own !== undefined) return { secret: new Secret(own), file: null, given: true }
+    if (file === undefined) return { secret: null, file: null, given: false }
+    return { secret: this.#readKeyFile(name, file), file, given: true }
+  }
+
+  #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): Secret | null {
     try {
       const key = readFileSync(file, 'utf8').trim()
-      if (settings[name].shape.safeParse(key).success) return key
+      if (settings[name].shape.safeParse(key).success) return new Secret(key)
       const got = key === '' ? 'nothing' : new Secret(key).describe()
       this.problems.push(`${name}_FILE: expected one key in ${file}, got ${got}`)
     } catch (cause) {
       const { message } = unreadable(file, cause, 'a folder; name the file')
       this.problems.push(`${name}_FILE: ${message}`)
     }
-    return undefined
+    return null
   }
 
   #find(name: string): { text: string; source: SettingSource } | undefined {
@@ -311,10 +312,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
 
 /** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
 function brokenLine(name: string): string[] {
-  const words = name
-    .split('\n')
-    .filter((line) => !/^\s*#/.test(line))
-    .flatMap((line) => line.match(/[\w-]+/g) ?? [])
+  const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
   // Shows only the name, because the rest of the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)

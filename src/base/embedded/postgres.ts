@@ -37,7 +37,6 @@ import {
   checkMajor,
   isMissing,
   openHome,
-  ownerOf,
   readIfThere,
   readState,
   type State,
@@ -61,8 +60,6 @@ export interface Postgres {
   readonly started: boolean
 }
 
-const usualPatienceMs = 30_000
-
 /**
  * Returns the embedded PostgreSQL of this home, and starts it if needed. The server keeps running after the command.
  */
@@ -71,13 +68,18 @@ export async function ensurePostgres(
   options: StartOptions = {},
 ): Promise<Postgres> {
   const home = openHome(givenHome)
-  const known = readState(home)
-  if (known !== null && (await isRunning(known))) return describe(known, false)
+  const running = await findRunning(home)
+  if (running !== null) return { url: urlOf(running), data: running.data, started: false }
   return withLock(join(home, 'postgres.lock'), async () => {
-    const state = readState(home)
-    if (state !== null && (await isRunning(state))) return describe(state, false)
-    return describe(await start(home, state, options), true)
+    const earlier = await findRunning(home)
+    const state = earlier ?? (await start(home, options))
+    return { url: urlOf(state), data: state.data, started: earlier === null }
   })
+}
+
+async function findRunning(home: string): Promise<State | null> {
+  const state = readState(home)
+  return state !== null && (await isRunning(state)) ? state : null
 }
 
 /** Stops the server of this home. Returns false if no server was running. */
@@ -106,30 +108,26 @@ async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
 
-function describe(state: State, started: boolean): Postgres {
-  return { url: urlOf(state), data: state.data, started }
-}
-
 async function prepareServer(data: string): Promise<Server> {
-  const user = serverUser(ownerOf(data))
+  const user = serverUser(statSync(data, { throwIfNoEntry: false }) ?? null)
   return { user, binaries: await prepareBinaries(findBinaries(), user, dirname(data)) }
 }
 
-async function start(home: string, old: State | null, options: StartOptions): Promise<State> {
+async function start(
+  home: string,
+  { say, tuning = {}, patienceMs = 30_000 }: StartOptions,
+): Promise<State> {
   const found = findBinaries()
-  let state = old
+  let state = readState(home)
   if (state === null || !existsSync(state.data)) {
-    options.say?.('starting the embedded PostgreSQL (the first start takes about a second)')
-    state = await makeData(home, options.tuning ?? {})
+    say?.('starting the embedded PostgreSQL (the first start takes about a second)')
+    state = await makeData(home, tuning)
   }
   checkMajor(state.data, found.major)
-  const patienceMs = options.patienceMs ?? usualPatienceMs
   const running = await waitForRunning(state, patienceMs)
-  if (running !== null) {
-    writeState(home, running)
-    return running
-  }
-  return startFresh(home, state, { tuning: options.tuning ?? {}, patienceMs })
+  if (running === null) return startFresh(home, state, tuning, patienceMs)
+  writeState(home, running)
+  return running
 }
 
 async function makeData(home: string, tuning: Tuning): Promise<State> {
@@ -137,7 +135,7 @@ async function makeData(home: string, tuning: Tuning): Promise<State> {
   const data = join(place, 'postgres')
   const password = randomBytes(24).toString('base64url')
   const state = { data, port: await freePort(), password }
-  await makeCluster(await prepareServer(data), data, { password, tuning })
+  await makeCluster(await prepareServer(data), data, password, tuning)
   writeState(home, state)
   return state
 }
@@ -168,7 +166,8 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
 async function startFresh(
   home: string,
   old: State,
-  { tuning, patienceMs }: { tuning: Tuning; patienceMs: number },
+  tuning: Tuning,
+  patienceMs: number,
 ): Promise<State> {
   const server = await prepareServer(old.data)
   const deadline = Date.now() + patienceMs
@@ -220,11 +219,7 @@ const usual: Tuning = {
 const logLimitBytes = 8_000_000
 
 /** Creates an empty cluster atomically: a crash in between leaves no partial cluster under the final name. */
-async function makeCluster(
-  server: Server,
-  data: string,
-  { password, tuning }: { password: string; tuning: Tuning },
-): Promise<void> {
+async function makeCluster(server: Server, data: string, password: string, tuning: Tuning) {
   const draft = `${data}.${randomBytes(6).toString('hex')}`
   const secret = `${draft}.password`
   try {
@@ -286,7 +281,6 @@ async function stopCluster(server: Server, data: string): Promise<void> {
   }
 }
 
-/** Last lines of the server's log, for error messages. */
 function lastWords(data: string): string {
   const lines = readIfThere(join(data, 'server.log'))?.trim().split('\n') ?? []
   return lines.slice(-3).join(' / ')
@@ -299,8 +293,8 @@ type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
  * Connects to the stored port. Only a real connection proves that a server is alive, because pids and lock files may be
  * stale.
  */
-async function contact(state: State, database = 'querymill'): Promise<Contact> {
-  const pool = openPool(urlOf(state, database), { name: 'start', max: 1 })
+async function contact(state: State): Promise<Contact> {
+  const pool = openPool(urlOf(state), { name: 'start', max: 1 })
   try {
     const { rows } = await pool.query<{ data: string }>(
       "select current_setting('data_directory') as data",
@@ -308,24 +302,12 @@ async function contact(state: State, database = 'querymill'): Promise<Contact> {
     const data = rows[0]?.data ?? ''
     return realpathSync(data) === realpathSync(state.data) ? 'ours' : 'stranger'
   } catch (error) {
-    return judge(codeOf(error))
+    const code = codeOf(error) ?? ''
+    if (code === '3D000') return 'empty'
+    // The password, the user or the file is wrong, so another server has taken the port.
+    return ['28P01', '28000', 'ENOENT'].includes(code) ? 'stranger' : 'silent'
   } finally {
     await pool.end()
-  }
-}
-
-function judge(code: string | null): Contact {
-  switch (code) {
-    case '3D000':
-      return 'empty'
-    // The password, the user or the file is wrong, so another server has taken the port.
-    case '28P01':
-    case '28000':
-    case 'ENOENT':
-      return 'stranger'
-    case null:
-    default:
-      return 'silent'
   }
 }
 
@@ -408,7 +390,6 @@ function makeOwn(folder: string): boolean {
   return true
 }
 
-/** The programs of the embedded PostgreSQL. */
 export interface Binaries {
   readonly folder: string
   readonly version: string

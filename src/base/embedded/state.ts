@@ -139,12 +139,6 @@ export function readIfThere(file: string): string | null {
   }
 }
 
-/** Owner of a file or folder; null if it does not exist. */
-export function ownerOf(path: string): { uid: number; gid: number } | null {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined ? null : { uid: found.uid, gid: found.gid }
-}
-
 /** Replaces a file that contains a secret atomically: readers see either the old or the new text. */
 export function writePrivate(file: string, text: string): void {
   const aside = `${file}.${randomBytes(6).toString('hex')}`

@@ -14,7 +14,6 @@ export async function expectRun(db: Database, run: number): Promise<void> {
   )
 }
 
-/** Rejects an unknown list name. */
 export async function expectList(db: Database, list: string): Promise<void> {
   const lists = await db
     .selectFrom('lists')

@@ -139,11 +139,10 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   if (reasons.has('budget')) return `wait, or raise the budget that is used up: ${npmRun('budget')}`
   if (runs.some(({ tasks }) => tasks.open > 0)) return `${npmRun('work --')} --drain`
   const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
-  if (short !== undefined) return mendingStep(short)
-  return runs.length === 0 ? npmRun('enqueue inputs/keywords.csv') : npmRun('sql')
-}
-
-function mendingStep({ run, list, tasks }: RunStatus): string {
+  if (short === undefined) {
+    return runs.length === 0 ? npmRun('enqueue inputs/keywords.csv') : npmRun('sql')
+  }
+  const { run, list, tasks } = short
   if (tasks.failed + tasks.unknown > 0) return `${npmRun('retry --')} --run ${run}`
   return `the budget of run ${run} or of ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
@@ -162,13 +161,8 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
     call.held ? 'held' : 'free again',
     call.error,
   ])
-  const table = formatTable(
-    ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why'],
-    rows,
-    {
-      right: ['call', 'run', 'at risk'],
-    },
-  )
+  const heads = ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why']
+  const table = formatTable(heads, rows, { right: ['call', 'run', 'at risk'] })
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 

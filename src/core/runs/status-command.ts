@@ -3,6 +3,7 @@
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import { countOf } from '../../base/database/kysely.ts'
 import { withinTime } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
@@ -13,14 +14,13 @@ import { type Mill, openMill } from '../mill.ts'
 import { type NightSummary, nightSummaryLines, summariseNights } from '../scheduler/show.ts'
 import { expectRun } from './run.ts'
 import { believedPrices, formatStatus, formatUnknown, type StatusView } from './screen.ts'
-import { countRuns, endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
+import { endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
 
 interface StatusFlags {
   readonly run?: number
   readonly watch?: true
   readonly unknown?: true
   readonly settings?: true
-  readonly json?: true
 }
 
 const everyMs = 2_000
@@ -79,7 +79,7 @@ export async function readTables(
   const costs = account === null ? [] : believedPrices(costsOf(await readBooks(db, account.id)))
   return {
     runs,
-    older: run === null ? (await countRuns(db)) - runs.length : 0,
+    older: run === null ? (await countOf(db, db.selectFrom('runs').select('id'))) - runs.length : 0,
     account,
     accountName: name,
     prices: costs,

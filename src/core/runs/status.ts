@@ -3,7 +3,7 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clockBefore, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 
 const taskStates = [
@@ -82,14 +82,6 @@ export async function readRuns(
   return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
 }
 
-export async function countRuns(db: Database): Promise<number> {
-  const { runs } = await db
-    .selectFrom('runs')
-    .select(({ fn }) => fn.countAll<number>().as('runs'))
-    .executeTakeFirstOrThrow()
-  return runs
-}
-
 const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<
   TaskState,
   number
@@ -149,21 +141,16 @@ export async function readAccount(
 }
 
 /** Counts tasks that ended in the last minute, to show the current rate. */
-export async function endedLastMinute(db: Database): Promise<number> {
-  const { ended } = await db
+export function endedLastMinute(db: Database): Promise<number> {
+  const ended = db
     .selectFrom('calls')
-    .select(({ fn }) => fn.countAll<number>().as('ended'))
+    .select('id')
     .where('id', '>', (eb) =>
-      eb
-        .selectFrom('calls')
-        .select(
-          eb(eb.fn.coalesce(eb.fn.max<number>('calls.id'), eb.lit(0)), '-', 100_000).as('newest'),
-        ),
+      eb.selectFrom('calls').select(eb(eb.fn.max('calls.id'), '-', 100_000).as('newest')),
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')
-    .executeTakeFirstOrThrow()
-  return ended
+  return countOf(db, ended)
 }
 
 export type UnknownCall = Awaited<ReturnType<typeof readUnknown>>[number]
