@@ -32,10 +32,8 @@ export function forecastOf(input: ForecastInput): Forecast {
     return { kind: 'unknown', missing: 'balance', ...day }
   }
   if (!priced) return { kind: 'unknown', missing: 'prices' }
-  const expected = walk(input, { balance, price: 'expected' })
-  const worst = walk(input, { balance, price: 'worst' })
-  const dear = new Map(worst.map((step) => [nameOf(step), step]))
-  const steps = expected.map((step): ForecastStep => {
+  const dear = new Map(walk(input, balance, 'worst').map((step) => [nameOf(step), step]))
+  const steps = walk(input, balance, 'expected').map((step): ForecastStep => {
     const same = dear.get(nameOf(step))
     return {
       ...step,
@@ -49,7 +47,7 @@ export function forecastOf(input: ForecastInput): Forecast {
 /** Cost of the next 24 hours, assuming that there are enough credits. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
-    walk(input, { balance: Infinity, price })
+    walk(input, Infinity, price)
       .filter(({ at }) => at <= input.now + dayMs)
       .reduce((total, { credits }) => total + credits, 0)
   return { credits: sum('expected'), worst: sum('worst') }
@@ -59,11 +57,8 @@ function nameOf({ kind, name, at }: Step): string {
   return `${kind} ${name} ${at}`
 }
 
-function walk(
-  input: ForecastInput,
-  { balance, price }: { readonly balance: number; readonly price: PriceKind },
-): readonly Step[] {
-  const spending = new Spending(input, { balance, price })
+function walk(input: ForecastInput, balance: number, price: PriceKind): readonly Step[] {
+  const spending = new Spending(input, balance, price)
   const known = new Members(input.groups)
   for (const work of input.open) spending.buyOpen(work)
   const events = [
@@ -209,7 +204,8 @@ interface Leftover {
   readonly step: Step
   readonly list: number | null
   readonly budget: number | null
-  readonly portions: readonly Portion[]
+  /** Number of queries by price class. */
+  readonly portions: ReadonlyMap<string, number>
   readonly month: string
   /** Day or month whose budget is used up and must end first; null if the tasks wait for credits. */
   readonly waits: string | null
@@ -223,10 +219,7 @@ class Spending {
   #balance: number
   #left: Leftover[] = []
 
-  constructor(
-    input: ForecastInput,
-    { balance, price }: { readonly balance: number; readonly price: PriceKind },
-  ) {
+  constructor(input: ForecastInput, balance: number, price: PriceKind) {
     this.#input = input
     this.#price = price
     this.#balance = balance
@@ -234,14 +227,8 @@ class Spending {
   }
 
   buyOpen({ run, list, month, left, classes }: OpenWork): void {
-    const portions = classes.map(({ class: name, tasks }) => ({ class: name, queries: tasks }))
-    const about = {
-      kind: 'run' as const,
-      name: String(run),
-      list,
-      at: this.#input.now,
-      fresh: 0,
-    }
+    const portions = new Map(classes.map(({ class: name, tasks }) => [name, tasks]))
+    const about = { kind: 'run', name: String(run), list, at: this.#input.now, fresh: 0 } as const
     this.#buy(about, { list: null, month, budget: left, portions })
   }
 
@@ -289,8 +276,8 @@ class Spending {
     const { bought, credits, rest } = this.#spend(portions, limit)
     this.#balance -= credits
     this.#allowances.take(drawer, credits)
-    const asked = portions.reduce((sum, { queries }) => sum + queries, 0)
-    const cut = rest.length === 0 ? null : tightest(limits)
+    const asked = [...portions.values()].reduce((sum, queries) => sum + queries, 0)
+    const cut = rest.size === 0 ? null : tightest(limits)
     const { perMinute } = this.#input
     const minutes = perMinute === null ? 0 : bought / perMinute
     const step: Step = {
@@ -308,27 +295,21 @@ class Spending {
     this.#left.push({ step, list, month, budget: left, portions: rest, waits })
   }
 
-  #spend(portions: readonly Portion[], limit: number) {
+  #spend(portions: ReadonlyMap<string, number>, limit: number) {
     let bought = 0
     let credits = 0
-    const rest: Portion[] = []
-    for (const { class: name, queries } of portions) {
+    const rest = new Map<string, number>()
+    for (const [name, queries] of portions) {
       const each = this.#input.prices.get(name)?.[this.#price] ?? 0
       // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
       bought += some
       credits += some * each
-      if (some < queries) rest.push({ class: name, queries: queries - some })
+      if (some < queries) rest.set(name, queries - some)
     }
     return { bought, credits, rest }
   }
-}
-
-/** Queries of one class bought together. */
-interface Portion {
-  readonly class: string
-  readonly queries: number
 }
 
 interface KnownGroup {
@@ -348,10 +329,8 @@ class Members {
     this.#groups = groups.map((group) => ({
       group,
       answeredAt: group.answeredAt,
-      answeredDay: numberOf(group.answeredOn ?? null),
-      dueDays: new Map(
-        group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)]) ?? [],
-      ),
+      answeredDay: numberOf(group.answeredOn),
+      dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
     }))
   }
 
@@ -369,17 +348,11 @@ class Members {
         if (bought) noteBought(known, interval, night)
       }
     }
-    return {
-      fresh,
-      portions: [...portions].map(([name, queries]) => ({ class: name, queries })),
-    }
+    return { fresh, portions }
   }
 }
 
-/**
- * True for queries that need not be bought this night: they are skipped, or their answers are recent
- * enough.
- */
+/** True for queries that need not be bought this night: they are skipped, or their answers are recent enough. */
 function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   interval: QueryInterval | undefined,
@@ -412,13 +385,13 @@ function noteBought(
  */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
-  const answered = numberOf(answeredOn ?? null)
+  const answered = numberOf(answeredOn)
   if (due === null) return -Infinity
   return answered === null || answered < due ? due : answered + (intervalDays ?? 1)
 }
 
-function numberOf(day: string | null): number | null {
-  return day === null ? null : dayNumber(day)
+function numberOf(day: string | null | undefined): number | null {
+  return day === null || day === undefined ? null : dayNumber(day)
 }
 
 /** The properties of a run or night that determine its budgets. */

@@ -1,6 +1,6 @@
 // BullMQ on PostgreSQL or Redis.
 
-import { createPostgresBackend, Queue, type QueueOptions, Worker, type WorkerOptions } from 'bullmq'
+import { createPostgresBackend, Queue, type QueueOptions, Worker } from 'bullmq'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { readRedisAddress } from '../../base/address.ts'
 import { openDatabase, type Pool } from '../../base/database/database.ts'
@@ -11,19 +11,13 @@ import { late, within } from '../../base/waiting.ts'
 /** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-type Processor<Data> = (data: Data) => Promise<void>
-
 /** Common interface of both backends. No other code knows which backend is in use. */
-export interface Backend {
+export interface Backend extends ReturnType<typeof clientsOf> {
   readonly name: 'postgres' | 'redis'
-  queue<Data>(name: string): Queue<Data>
-  worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
   /** Undoes delays set by a worker whose clock ran ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
-
-type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
 // almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
@@ -65,18 +59,13 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
 // backends.
 const onPostgres = createPostgresBackend as never
 
-function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
+function clientsOf(shared: QueueOptions, backend?: never) {
   return {
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
-    worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
-      listen(
-        new Worker<Data>(
-          name,
-          (job) => processor(job.data),
-          { ...shared, ...patience, ...options },
-          backend,
-        ),
-      ),
+    worker: <Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number) => {
+      const options = { ...shared, ...patience, concurrency }
+      return listen(new Worker<Data>(name, (job) => work(job.data), options, backend))
+    },
   }
 }
 
@@ -103,12 +92,7 @@ const redisOptions: RedisOptions = {
   // The queue's blocking commands wait indefinitely.
   maxRetriesPerRequest: null,
   lazyConnect: true,
-  reconnectOnError: (error) => (firstWord(error) === 'READONLY' ? reconnectAndResend : false),
-}
-
-/** Returns the first word of a Redis error, which is its code. */
-function firstWord({ message }: Error): string {
-  return message.split(' ', 1)[0] ?? ''
+  reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
 /**

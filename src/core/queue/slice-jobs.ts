@@ -74,7 +74,7 @@ export async function openQueue(store: QueueStore, id: string) {
     consume: (work: (job: SliceJob) => Promise<void>, concurrency: number): Consumer => {
       // A store that lost data delivers empty jobs, which must not reach the API.
       const safely = async (data: SliceJob) => work(shape.parse(data))
-      const worker = backend.worker(name, safely, { concurrency })
+      const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
     },
     /** Counts jobs that are waiting, delayed or in progress. */

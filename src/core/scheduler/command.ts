@@ -19,7 +19,6 @@ import { formatNights, nightsJson, readNightForecast } from './show.ts'
 export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
-  readonly json?: true
   readonly file?: string
   /** A port, or `true` for the default one. */
   readonly desk?: string | true

@@ -47,7 +47,6 @@ export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: stri
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
 
-/** Answer for an unreadable body: no rows, and the reason. */
 function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
