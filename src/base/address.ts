@@ -14,7 +14,6 @@ export function parseUrl(text: string, base?: string): URL | null {
   }
 }
 
-/** True for the names and addresses of the local machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
@@ -67,13 +66,11 @@ export function addressProblems(url: URL): string[] {
   return problems
 }
 
-/** Host and port of a Redis server, sentinel or cluster node. */
 interface RedisNode {
   readonly host: string
   readonly port: number
 }
 
-/** A Redis address: one server, sentinels, or a cluster. */
 type RedisAddress =
   | { readonly kind: 'server'; readonly url: string }
   | (Fleet & {
@@ -186,7 +183,6 @@ export function siteName(typed: string): string {
   return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
 }
 
-/** Percent-encodes a path for a URL. */
 function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }

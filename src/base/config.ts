@@ -28,7 +28,6 @@ export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-/** Reads every setting. Throws a single error with all problems. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
   const config = readAll(reader)
@@ -106,7 +105,6 @@ const secretNames: readonly string[] = [
 // and the rest must be long enough for a call and a slow renewal.
 const leasePerTimeout = 1.5
 
-/** Reads settings one by one, by precedence, and collects all problems. */
 class SettingsReader {
   readonly problems: string[]
   /** File that the API key was read from; null if the key did not come from a file. */
@@ -246,7 +244,6 @@ function linesWithoutValue(text: string): string[] {
 
 // Detects misspelled settings: a misspelled floor would silently leave the default in force.
 
-/** Source of a value, in order of precedence. */
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
 type Layer = Readonly<Record<string, string | undefined>>

@@ -30,7 +30,6 @@ async function loadPretty() {
   }
 }
 
-/** A silent log, for tests and for callers without a log. */
 export function quietLog(): Log {
   return pino({ level: 'silent' })
 }

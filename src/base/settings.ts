@@ -36,12 +36,10 @@ function postgres(user: string) {
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis URL for one server, for sentinels, or for cluster nodes. */
 function redis() {
   return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
 
-/** A duration such as `30s` or `12h`. */
 function duration(expected: string, leastMs = 0) {
   return z.string().transform((text, context) => {
     const value = readDuration(text)
@@ -50,7 +48,6 @@ function duration(expected: string, leastMs = 0) {
   })
 }
 
-/** A comma-separated subset of the given words. */
 function someOf<Word extends string>(words: readonly Word[]) {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((word) => word.trim())
@@ -250,7 +247,6 @@ export const settings = {
 export type Name = keyof typeof settings
 export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
 
-/** True for a name in the platform's time zone database. */
 export function isZone(zone: string): boolean {
   if (zone === '') return false
   try {

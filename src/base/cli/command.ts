@@ -8,7 +8,6 @@ import { Closers } from '../waiting.ts'
 import { asTyped, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
-/** Flags, arguments and environment of a command. */
 export interface Call<Options = unknown> {
   /** Flags of the command. Every command has `--json`. */
   readonly options: Options & { readonly json?: true }
@@ -19,7 +18,6 @@ export interface Call<Options = unknown> {
   readonly signal: AbortSignal
 }
 
-/** Help text of a command. */
 interface Manual {
   readonly name: string
   readonly about: string
@@ -141,7 +139,6 @@ async function explainAbsent(error: unknown): Promise<Exit | null> {
   return exits.usage
 }
 
-/** Prints a known error as one line, and an unknown error with its stack trace. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -180,12 +177,10 @@ export function say(line: string): void {
   process.stderr.write(`${line.replace(controls, '')}\n`)
 }
 
-/** Prints data for people to stdout. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Prints one JSON object to stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }

@@ -13,10 +13,8 @@ const oids = {
   jsonb: 3802,
 } as const
 const headerBytes = 20
-/** First byte of a jsonb value in binary format. */
 const jsonbVersion = 1
 
-/** An array that is built value by value. */
 abstract class ArrayColumn {
   abstract readonly kind: keyof typeof oids
   protected bytes: Buffer
@@ -25,7 +23,6 @@ abstract class ArrayColumn {
   #count = 0
   #nulls = 0
 
-  /** Creates a column with an initial buffer of `room` bytes. */
   constructor(room = 8192) {
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
@@ -54,12 +51,10 @@ abstract class ArrayColumn {
     this.#nulls += 1
   }
 
-  /** Bytes used so far. */
   get size(): number {
     return this.start
   }
 
-  /** True while the column contains only nulls. */
   get blank(): boolean {
     return this.#nulls === this.#count
   }
@@ -71,7 +66,6 @@ abstract class ArrayColumn {
     this.#nulls = 0
   }
 
-  /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
     // An array has one dimension that starts at 1. An empty array has no dimension.
     const oid = oids[this.kind]

@@ -22,7 +22,6 @@ export type Database = Kysely<DB>
 
 export type Transaction = KyselyTransaction<DB>
 
-/** Database connections, for modules that pass them on. */
 export type Pool = pg.Pool
 
 // Counts and ids are far below 2^53, and other number types can't be written as JSON.
@@ -36,7 +35,6 @@ export interface PoolOptions {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max?: number
-  /** Schema for unqualified names. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
@@ -139,7 +137,6 @@ export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   return new Kysely<DB>({ dialect })
 }
 
-/** Throws a one-line error if the database does not respond. */
 export async function probeDatabase(db: Database): Promise<void> {
   try {
     await sql`select 1`.execute(db)

@@ -21,7 +21,6 @@ interface Fetch {
 
 const batchSize = 2000
 
-/** Fetches the rows of a query in batches. */
 export async function* fetchAll(
   client: PoolClient,
   { text, values = [], cell, signal }: Fetch,

@@ -12,7 +12,6 @@ import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
 import { type Kysely, Migrator, sql } from './kysely.ts'
 
-/** A migration: the baseline, or a file of `sql/migrations`. */
 interface MigrationFile {
   readonly name: string
   readonly text: string
@@ -205,7 +204,6 @@ export interface ViewFile {
 }
 
 interface ViewFiles {
-  /** Files of the views in dependency order. */
   readonly files: readonly ViewFile[]
   /** Column comments by name, for columns without a comment in their file. */
   readonly words: Readonly<Record<string, string>>

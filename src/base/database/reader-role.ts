@@ -164,7 +164,6 @@ async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promis
   }
 }
 
-/** Performs a change, and explains the error if the login is read-only. */
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()

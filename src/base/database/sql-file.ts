@@ -34,7 +34,6 @@ export function statement<Row = unknown>(
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** Runs a statement of `sql/statements` and returns its rows. */
 export async function readRows<Row>(
   db: Database,
   name: string,
@@ -44,7 +43,6 @@ export async function readRows<Row>(
   return rows
 }
 
-/** Binds the values of the named parameters of a statement. */
 export function bindParameters<Row>(
   path: string,
   { text, names }: StatementFile,

@@ -10,7 +10,6 @@ export interface ViewReading {
   readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */
   readonly origins?: string | undefined
-  /** If true, includes answers of suspect nights. */
   readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
 }
@@ -112,7 +111,6 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
   throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 
-/** Returns the lists named by the slice. */
 function chosenLists({ conditions }: Slice): readonly string[] {
   return conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))

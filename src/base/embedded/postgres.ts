@@ -56,7 +56,6 @@ export interface StartOptions {
 export interface Postgres {
   readonly url: string
   readonly data: string
-  /** False if the server was already running. */
   readonly started: boolean
 }
 
@@ -195,7 +194,6 @@ interface Server {
   readonly user: User
 }
 
-/** Server settings that differ from the defaults of the server. */
 type Tuning = Readonly<Record<string, string>>
 
 const usual: Tuning = {
@@ -311,7 +309,6 @@ async function contact(state: State): Promise<Contact> {
   }
 }
 
-/** Creates our database if it does not exist. */
 async function createDatabase(state: State): Promise<void> {
   const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
   try {

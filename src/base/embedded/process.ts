@@ -144,7 +144,6 @@ export function serverUser(owner: { readonly uid: number; readonly gid: number }
   return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
 }
 
-/** True if the user can access the folder and all of its parents. */
 export async function canEnter(user: User, folder: string): Promise<boolean> {
   if (user === null) return true
   const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])

@@ -26,7 +26,6 @@ export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
 
-/** Reads the state; null before the first start. */
 export function readState(home: string): State | null {
   const text = readIfThere(join(home, stateFile))
   if (text === null) return null

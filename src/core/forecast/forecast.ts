@@ -44,7 +44,6 @@ export function forecastOf(input: ForecastInput): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours, assuming that there are enough credits. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
     walk(input, Infinity, price)
@@ -96,7 +95,6 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
   return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
-/** Limit that cuts a run or night short. */
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
@@ -127,7 +125,6 @@ export interface ComingNight {
   readonly list: number
   readonly listName: string
   readonly at: number
-  /** Date of the night. */
   readonly day: string
   /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
@@ -188,7 +185,6 @@ export interface ForecastStep {
   /** Cost in credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
-  /** Limit that cuts the run or night short. */
   readonly cut: Cut | null
   /** False if the run or night would be cut short at the highest price. */
   readonly sure: boolean

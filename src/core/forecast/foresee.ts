@@ -29,7 +29,6 @@ import {
   type QueryGroup,
 } from './forecast.ts'
 
-/** The account, and the settings that limit what it may buy. */
 interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
   readonly config: Pick<
     Config,

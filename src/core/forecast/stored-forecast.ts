@@ -25,7 +25,6 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
   return true
 }
 
-/** Refreshes the forecast while a worker or scheduler runs. */
 export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {

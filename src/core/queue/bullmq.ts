@@ -144,7 +144,6 @@ function connectionOf(url: string): Redis | Cluster {
   })
 }
 
-/** Extracts the sentinels' error from the driver's message. */
 function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }

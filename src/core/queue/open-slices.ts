@@ -26,7 +26,6 @@ export interface OpenTask {
   readonly num: number
   readonly device: 'desktop' | 'mobile' | 'tablet' | null
   readonly wait_ms: number
-  /** Number of workers that died during a call of this task. */
   readonly deaths: number
   /** True if the API answered a call of this task with 401 or 403. */
   readonly refused: boolean
@@ -148,7 +147,6 @@ export async function listOpenSlices(
   return rows
 }
 
-/** True while any open run has an open task. */
 export async function anyOpen(db: Database): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     select exists (

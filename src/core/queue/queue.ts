@@ -7,7 +7,6 @@ import { letGo } from '../../base/database/trouble.ts'
 import { codeOf, WrongDatabase } from '../../base/errors.ts'
 import type { QueueStore } from './bullmq.ts'
 
-/** Store and owner of a queue. */
 export interface QueuePlace {
   readonly config: Pick<Config, 'redisUrl'>
   readonly databaseUrl: string

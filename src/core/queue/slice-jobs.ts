@@ -16,11 +16,9 @@ export interface QueuedSlice extends SliceJob {
   readonly priority: number
   /** Position among jobs of the same priority, from 0 up. Jobs with null come before all jobs with a position. */
   readonly turn: number | null
-  /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number
 }
 
-/** Delivers slices to a function until it is closed. */
 export interface Consumer {
   /** Stops fetching slices. Slices in progress continue. */
   pause(): Promise<void>

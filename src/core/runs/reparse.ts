@@ -20,7 +20,6 @@ interface ReparseOptions {
   readonly run?: number
 }
 
-/** An answer with the result of parsing it again. */
 type Again = ReturnType<typeof readAgain>
 
 /** Called for each answer that can't be stored, with the reason. */
@@ -201,7 +200,6 @@ function restore({ kept, answer }: Again): StoredAnswer {
 interface BodyChoice {
   /** If false, selects only answers that could not be read. */
   readonly all: boolean
-  /** Null selects all runs. */
   readonly run: number | null
 }
 
@@ -216,7 +214,6 @@ function tasksOf(db: Database, run: number) {
   return db.selectFrom('tasks').select('id').where('run_id', '=', run)
 }
 
-/** Reads a batch of stored bodies, with the data that is stored with their answers. */
 function readBodies(db: Database, choice: BodyChoice, after: number) {
   return chosenAnswers(db, choice)
     .innerJoin('queries as q', 'q.id', 's.query_id')

@@ -196,7 +196,6 @@ export interface Selection {
   readonly error: string | null
   /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
-  /** Selects only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
    * If true, includes tasks that have an answer, or a body whose rows the database rejected. Such tasks would be bought
@@ -414,7 +413,6 @@ async function cancel(db: Database, run: number, yes: boolean) {
   return { run, cancelled: tasks }
 }
 
-/** Lifts the stops of the account in use, and lists them. */
 export async function runResume(call: Call<{ readonly forgetPrices?: true }>): Promise<Exit> {
   const { options, env, closers } = call
   const config = readConfig(env)

@@ -21,7 +21,6 @@ export interface StatusView {
   /** Forecast; null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
-  /** Nights, one line for each schedule. */
   readonly nights: readonly string[]
 }
 
@@ -29,7 +28,6 @@ const stateColumns = ['open', 'answered', 'reused', 'not_asked', 'failed', 'unkn
 const counts = ['tasks', ...stateColumns.map((state) => state.replace('_', ' ')), 'other']
 const heads = ['run', 'list', 'date', 'state', ...counts, 'unreadable', 'spent']
 
-/** Formats the status for one screen: runs, credits, stops and the next command. */
 export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
@@ -147,7 +145,6 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   return `the budget of run ${run} or of ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
-/** Formats calls with an unknown outcome and what they may have cost. */
 export function formatUnknown(calls: readonly UnknownCall[]): string {
   if (calls.length === 0) return 'no call has an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)

@@ -49,7 +49,6 @@ const eventNames = {
   top_up: 'top-up',
 } as const satisfies Record<StatementEvent['kind'], string>
 
-/** A change with its name for display. */
 export interface NamedEvent extends StatementEvent {
   readonly what: (typeof eventNames)[StatementEvent['kind']] | 'renewal'
 }

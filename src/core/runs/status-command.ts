@@ -28,7 +28,6 @@ const mostRuns = 20
 const mostUnknown = 1_000
 const forecastDays = 7
 
-/** Shows the status once, or repeatedly with `--watch`. */
 async function showMill({ options, env, closers, signal }: Call<StatusFlags>): Promise<Exit> {
   const config = readConfig(env)
   const json = options.json === true
@@ -55,7 +54,6 @@ async function showMill({ options, env, closers, signal }: Call<StatusFlags>): P
   }
 }
 
-/** All data shown by `status`, as text or JSON. */
 type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<MillState> {
@@ -92,7 +90,6 @@ export async function readTables(
   }
 }
 
-/** Forecast for the period shown by `status`. */
 export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }

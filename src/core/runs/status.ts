@@ -45,7 +45,6 @@ export interface RunStatus {
   readonly finished_at: string | null
 }
 
-/** Reads the newest runs, or one given run, with the number of tasks in each state. */
 export async function readRuns(
   db: Database,
   { run, limit }: { run: number | null; limit: number },
@@ -106,7 +105,6 @@ export interface AccountStatus {
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
 
-/** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,
   { name, kind }: { name: string; kind: string },
@@ -155,7 +153,6 @@ export function endedLastMinute(db: Database): Promise<number> {
 
 export type UnknownCall = Awaited<ReturnType<typeof readUnknown>>[number]
 
-/** Calls with an unknown outcome, newest first, with the credits at risk. */
 export function readUnknown(db: Database, limit: number) {
   return db
     .selectFrom('calls')
@@ -180,7 +177,6 @@ export function readUnknown(db: Database, limit: number) {
     .execute()
 }
 
-/** Highest cost of a call of an account so far; null before the first call. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
   const { dearest } = await db
     .selectFrom('account_costs')

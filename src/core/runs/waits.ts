@@ -7,7 +7,6 @@ import { countOf, sql } from '../../base/database/kysely.ts'
 
 const mostSlices = 1_000
 
-/** Something that open tasks must wait for before they can be bought. */
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
@@ -63,7 +62,6 @@ export async function readWaits(db: Database, own: number) {
   return [...leases, ...pauses]
 }
 
-/** Counts workers with a valid lease, for all accounts. */
 export function countLiveWorkers(db: Database): Promise<number> {
   return countOf(db, liveWorkers(db).select('id'))
 }
@@ -75,7 +73,6 @@ function liveWorkers(db: Database) {
     .where('workers.lease_until', '>', clock)
 }
 
-/** Workers with a valid lease, with their calls in flight. */
 export function readLiveWorkers(db: Database) {
   return liveWorkers(db)
     .innerJoin('accounts', 'accounts.id', 'workers.account_id')

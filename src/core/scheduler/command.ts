@@ -46,7 +46,6 @@ export interface NightlyParts {
   ) => Promise<Closable>
 }
 
-/** Shows the schedules, runs the due nights once, or keeps running due nights until it is stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   expectLasting(options)
@@ -104,7 +103,6 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-/** Runs the scheduler until the signal is aborted, with a log and a monitor. */
 async function runScheduler(
   mill: Mill,
   { file, signal, beside }: { file: string; signal: AbortSignal; beside: NightlyParts },

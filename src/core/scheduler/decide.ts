@@ -17,7 +17,6 @@ const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
 
-/** Open run of the list. */
 export type Busy = NonNullable<NightFacts['busy']>
 
 export interface Facts extends Omit<NightFacts, 'decided'> {
@@ -41,13 +40,11 @@ export type NightStep =
       readonly kind: 'run'
       readonly night: Due
       readonly outcome: 'ran' | 'late'
-      /** Open run to join; null to create a separate run. */
       readonly into: Busy | null
       readonly known: Date
     }
   | { readonly kind: 'close'; readonly busy: Busy; readonly note: string; readonly known: Date }
 
-/** Decides the next step for a schedule, based on its rule and the facts. */
 export function decide(schedule: Schedule, facts: Facts): NightStep {
   const { dues, newest, until } = undecided(schedule, facts)
   const older = newest === null ? dues : dues.slice(0, -1)
@@ -72,14 +69,12 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides the due times that were still undecided when a newer time was due. */
 function passOver({ missed }: Schedule, nights: readonly Due[], known: Date): NightStep {
   if (missed === 'all') return wait(nights, known, `${nobodyLooked}; the night waits its turn`)
   const note = missed === 'skip' ? nobodyLooked : `${nobodyLooked}; a newer night runs instead`
   return { kind: 'record', nights, outcome: 'missed', note, known }
 }
 
-/** Decides the newest due time once all older due times are decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at

@@ -25,7 +25,6 @@ interface ListPlace {
 export interface Schedule extends ListPlace, Shares {
   readonly name: string
   readonly line: number
-  /** Path of the list, as in the file. */
   readonly list: string
   readonly cron: Cron
   readonly zone: string
@@ -37,11 +36,9 @@ export interface Schedule extends ListPlace, Shares {
   readonly overlap: (typeof overlapRules)[number]
   readonly on: boolean
   readonly cadence: Cadence
-  /** Reading options of the list, as last accepted by a user. */
   readonly reading: Agreed
 }
 
-/** An invalid line, with the reason and the text that is expected instead. */
 export interface RefusedLine {
   readonly line: number
   readonly problem: string
@@ -50,12 +47,10 @@ export interface RefusedLine {
 export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
-  /** Time zone of lines that do not set a zone. */
   readonly zone: string
   /** Returns the location of a list. `problem` is null if the list can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
-    /** Reading options that a user last accepted. */
     readonly reading?: Agreed
   }
 }
@@ -293,7 +288,6 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Default for the longest interval of a query, in days. */
 export const usualLongestDays = 14
 
 /** Buying interval of a list's queries: every night, or an interval that depends on the history of each query. */
@@ -318,7 +312,6 @@ function readCadence(text: string): Cadence | null {
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
-/** Path of the default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 export interface ScheduleFile<T = Schedule> {

@@ -37,12 +37,10 @@ export class Scheduler {
     this.#options = options
   }
 
-  /** Reason why the last tick failed; null if the last tick succeeded. */
   get trouble(): string | null {
     return this.#trouble
   }
 
-  /** False if no line of the file is valid. */
   get usable(): boolean {
     return this.#file !== null && (this.#file.schedules.length > 0 || this.#file.names.length === 0)
   }

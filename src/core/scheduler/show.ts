@@ -15,7 +15,6 @@ import {
 } from '../nights/nights.ts'
 import { type ScheduleFile, sharePhrase, sharesPhrase } from './schedule.ts'
 
-/** Formats a table per schedule, then the invalid lines of the file. */
 export function formatNights({ schedules, refusals }: Forecast): string {
   const parts: string[] = []
   if (schedules.length === 0) parts.push('No schedule can be used.')
@@ -84,7 +83,6 @@ function lastJson(last: LastNight) {
   return { ...night, state }
 }
 
-/** Past and future nights of the schedules, and the rejected lines of the file. */
 export type Forecast = Awaited<ReturnType<typeof readNightForecast>>
 
 type ScheduleView = Forecast['schedules'][number]
@@ -93,7 +91,6 @@ const shownTimes = 3
 
 const latelyDays = 7
 
-/** Next times, last nights and overdue nights of each schedule in the file. */
 export async function readNightForecast(db: Database, file: ScheduleFile) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -118,7 +115,6 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   return { schedules, refusals: file.refusals }
 }
 
-/** Summary of a schedule that is enabled or overdue, for overviews. */
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
 /** Reads the schedules from the database, and ignores the schedule file. */

@@ -285,7 +285,6 @@ function described(
   return `${name} of ${times} ${zone}`
 }
 
-/** Records that all times up to `known` have been decided. */
 async function advance(db: Database, schedule: string, known: Date): Promise<void> {
   await db
     .updateTable('schedules')
@@ -410,7 +409,6 @@ async function noteRun(db: Database, run: number, note: string): Promise<void> {
     .execute()
 }
 
-/** Stored state of a schedule between two ticks. */
 type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
 
 function readWatches(db: Database) {

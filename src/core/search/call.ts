@@ -44,7 +44,6 @@ export interface Api {
   call(query: Query, key?: string | null): Promise<Reply>
   /** Switches to a new API key. Call this function only while no request is in flight. */
   turnKey(key: Secret): void
-  /** Aborts all requests in flight. */
   close(): Promise<void>
 }
 
@@ -369,7 +368,6 @@ function afterContinue(bytes: Buffer): Buffer | null {
   return rest
 }
 
-/** Connections to one server, at most one per lane. Connects on demand. */
 class Sockets {
   readonly #kept: Pool
   readonly #single: Pool
@@ -400,7 +398,6 @@ class Sockets {
     this.#waryUntil = performance.now() + warinessMs
   }
 
-  /** Aborts all requests in flight. */
   async close(): Promise<void> {
     await Promise.all([this.#kept.destroy(), this.#single.destroy()])
   }

@@ -27,7 +27,6 @@ export interface Reading {
   readonly query: string | null
   /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
-  /** The body read as a rejection. Missing fields are null. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
@@ -222,7 +221,6 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of the given field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -276,7 +274,6 @@ const balance = amount
   .optional()
   .catch(undefined)
 
-/** Fields of an answer that have their own columns. */
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
@@ -316,7 +313,6 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** Fields that the specification does not name; null if there are none. */
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
   // Additional fields are rare, so the function checks for them before it builds anything.
   let all = true

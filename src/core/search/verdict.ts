@@ -18,7 +18,6 @@ interface Reason {
   readonly message: string
 }
 
-/** Class of a reply. `policy` defines the consequences of each class. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' | 'blocked' | 'no_credit' | 'refused' } & Reason & Bill)
@@ -175,7 +174,6 @@ export const policy = {
   unsent: { task: 'keep', money: 'free', stops: null },
 } as const satisfies Readonly<Record<string, Consequence>>
 
-/** Classes of responses without an answer. */
 type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
 // Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common among such services.
