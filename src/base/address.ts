@@ -66,50 +66,26 @@ export function addressProblems(url: URL): string[] {
   return problems
 }
 
-interface RedisNode {
-  readonly host: string
-  readonly port: number
-}
-
-type RedisAddress =
-  | { readonly kind: 'server'; readonly url: string }
-  | (Fleet & {
-      readonly kind: 'sentinel'
-      readonly name: string
-      readonly db: number
-      /** User and password for the sentinels. */
-      readonly sentinel: RedisLogin
-    })
-  | (Fleet & { readonly kind: 'cluster' })
-
-interface RedisLogin {
-  readonly username: string | undefined
-  readonly password: string | undefined
-}
-
-interface Fleet extends RedisLogin {
-  readonly nodes: readonly RedisNode[]
-  /** True if all connections use TLS and certificates are checked. */
-  readonly secure: boolean
-}
-
 const shape =
   /^redis(?<secure>s?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<nodes>[^@/?#]+)(?:\/(?<name>[\w.-]+)(?:\/(?<db>\d{1,5}))?)?\/?(?:\?(?<asked>.+))?$/
 const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-export function readRedisAddress(text: string): RedisAddress | null {
-  if (/^rediss?:\/\//.test(text))
-    return parseUrl(text) !== null ? { kind: 'server', url: text } : null
+/** Reads the address of one server, of sentinels or of a cluster; null for any other text. */
+export function readRedisAddress(text: string) {
+  if (/^rediss?:\/\//.test(text)) {
+    return parseUrl(text) === null ? null : { kind: 'server' as const, url: text }
+  }
   const found = shape.exec(text)?.groups
   if (found === undefined) return null
-  const kind = found['kind'] === 'sentinel' ? 'sentinel' : 'cluster'
+  const kind = found['kind'] === 'sentinel' ? ('sentinel' as const) : ('cluster' as const)
   const nodes = (found['nodes'] ?? '').split(',').map((node) => readNode(node, ports[kind]))
   if (nodes.some((node) => node === null)) return null
   const { user, password, name, db, asked } = found
   const fleet = {
     nodes: nodes.filter((node) => node !== null),
+    // All connections use TLS, and certificates are checked.
     secure: found['secure'] === 's',
     username: decoded(user),
     password: decoded(password),
@@ -129,7 +105,7 @@ const asking = ['sentinel_username', 'sentinel_password'] as const
  * Reads the user and password for the sentinels, which have their own users. Returns null if the query string has an
  * unknown parameter.
  */
-function readSentinelLogin(query: string): RedisLogin | null {
+function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
   const [username, password] = asking.map((key) => given.get(key) ?? undefined)
@@ -140,7 +116,7 @@ function decoded(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : decodeURIComponent(text)
 }
 
-function readNode(text: string, usual: number): RedisNode | null {
+function readNode(text: string, usual: number) {
   const { host, port } = nodeShape.exec(text)?.groups ?? {}
   if (host === undefined) return null
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }

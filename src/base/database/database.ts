@@ -342,15 +342,7 @@ function preparedDialect(pool: Pool): Dialect {
 }
 
 /** A transaction whose statements are sent without waiting for earlier results. */
-export interface Trip {
-  /**
-   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
-   * fail as well.
-   */
-  run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-  /** Sends the last statement together with the commit. Resolves when both are done. */
-  end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-}
+export type Trip = Pick<Sent, 'run' | 'end'>
 
 /**
  * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
@@ -369,7 +361,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
   })
 }
 
-class Sent implements Trip {
+class Sent {
   readonly #db: Database
   readonly #connection: DatabaseConnection
   readonly #answers: Promise<unknown>[] = []
@@ -380,6 +372,10 @@ class Sent implements Trip {
     this.#connection = connection
   }
 
+  /**
+   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
+   * fail as well.
+   */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
     // The transaction starts with its first statement, so that it holds no lock or connection before that statement.
@@ -387,6 +383,7 @@ class Sent implements Trip {
     return this.#send(compiled)
   }
 
+  /** Sends the last statement together with the commit. Resolves when both are done. */
   async end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.run(query)
     await this.commit()

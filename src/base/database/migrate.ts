@@ -267,8 +267,7 @@ async function applyOne(db: Database, file: ViewFile, words: ViewFiles['words'])
       await db.transaction().execute((trx) => replace(trx, file, words))
       return
     } catch (cause) {
-      if (codeOf(cause) !== lockNotAvailable) throw explainView(file, cause)
-      if (attempt === attempts) throw inUse(file, cause)
+      if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(file, cause)
       // Lets waiting readers go first.
       await pause(50 + Math.random() * 100)
     }
@@ -307,21 +306,20 @@ async function replace(
 const lockNotAvailable = '55P03'
 const invalidTableDefinition = '42P16'
 
-function explainView(file: ViewFile, cause: unknown): WrongDatabase {
-  const reason = reasonOf(cause)
+function explain(file: ViewFile, cause: unknown): WrongDatabase {
+  const again = `then run ${npmRun('migrate')} again`
+  if (codeOf(cause) === lockNotAvailable) {
+    return new WrongDatabase(
+      `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, ${again}`,
+      { cause },
+    )
+  }
   const advice =
     codeOf(cause) === invalidTableDefinition
       ? 'the columns of a view cannot change; add new ones at the end'
-      : `fix the cause, then run ${npmRun('migrate')} again`
+      : `fix the cause, ${again}`
   return new WrongDatabase(
-    `expected sql/views/${file.path} to be put in place, got: ${reason}; ${advice}`,
-    { cause },
-  )
-}
-
-function inUse(file: ViewFile, cause: unknown): WrongDatabase {
-  return new WrongDatabase(
-    `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, then run ${npmRun('migrate')} again`,
+    `expected sql/views/${file.path} to be put in place, got: ${reasonOf(cause)}; ${advice}`,
     { cause },
   )
 }

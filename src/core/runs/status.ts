@@ -107,7 +107,7 @@ export interface AccountStatus {
 
 export async function readAccount(
   db: Database,
-  { name, kind }: { name: string; kind: string },
+  { name, kind }: { readonly name: string; readonly kind: string },
 ): Promise<AccountStatus | null> {
   const { rows } = await sql<AccountStatus>`
     select

@@ -70,7 +70,7 @@ export function nightsJson({ schedules, refusals }: Forecast) {
       part: schedule.part,
       shares: schedule.shares,
       next,
-      last: last === null ? null : lastJson(last),
+      last: lastJson(last),
       lately,
       overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
     })),
@@ -78,7 +78,8 @@ export function nightsJson({ schedules, refusals }: Forecast) {
   }
 }
 
-function lastJson(last: LastNight) {
+function lastJson(last: LastNight | null) {
+  if (last === null) return null
   const { schedule: _, run_state: state, ...night } = last
   return { ...night, state }
 }
@@ -86,8 +87,6 @@ function lastJson(last: LastNight) {
 export type Forecast = Awaited<ReturnType<typeof readNightForecast>>
 
 type ScheduleView = Forecast['schedules'][number]
-
-const shownTimes = 3
 
 const latelyDays = 7
 
@@ -99,17 +98,15 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   const schedules = file.schedules.map((schedule) => ({
     schedule,
     // Next due times. The list is empty for a disabled schedule.
-    next: schedule.on
-      ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
-          ({ at }) => at,
-        )
-      : [],
+    next: nextDues(schedule.cron, schedule.zone, { after: now, count: schedule.on ? 3 : 0 }).map(
+      ({ at }) => at,
+    ),
     last: last.get(schedule.name) ?? null,
     overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
     lately: Object.fromEntries<number>(
-      counts
-        .filter(({ schedule: name }) => name === schedule.name)
-        .map(({ outcome, nights }) => [outcome, nights]),
+      counts.flatMap(({ schedule: name, outcome, nights }) =>
+        name === schedule.name ? [[outcome, nights]] : [],
+      ),
     ),
   }))
   return { schedules, refusals: file.refusals }
