@@ -31,12 +31,6 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Names the part of an address that looks like a key; null if no part looks like a key. */
-function keyPlace(url: URL): string | null {
-  if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
-  return url.searchParams.has('api_key') ? 'the parameter api_key' : null
-}
-
 // Path of the endpoint. It is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
@@ -46,8 +40,9 @@ const endpoint = /\/v1\/search\/*$/
  */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
-  const place = keyPlace(url)
-  if (place !== null) {
+  const named = url.username !== '' || url.password !== ''
+  if (named || url.searchParams.has('api_key')) {
+    const place = named ? `a name or a password before ${url.host}` : 'the parameter api_key'
     problems.push(
       `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
     )

@@ -129,7 +129,9 @@ class SettingsReader {
 
   /** An empty value counts as unset, as is usual in shells and Compose files. */
   value<N extends Name>(name: N): Value<N> | undefined {
-    const found = this.#find(name)
+    const found = this.#layers
+      .map(([source, layer]) => ({ source, text: layer[name]?.trim() ?? '' }))
+      .find(({ text }) => text !== '')
     if (found === undefined) {
       this.sources.set(name, { shown: '', source: 'default' })
       return undefined
@@ -204,14 +206,6 @@ class SettingsReader {
       this.problems.push(`${name}_FILE: ${message}`)
     }
     return null
-  }
-
-  #find(name: string): { text: string; source: SettingSource } | undefined {
-    for (const [source, layer] of this.#layers) {
-      const text = layer[name]?.trim()
-      if (text !== undefined && text !== '') return { text, source }
-    }
-    return undefined
   }
 }
 

@@ -60,7 +60,9 @@ export async function runCommand<Options>(
       signal,
     })
   } catch (error) {
-    exit = (await explainAbsent(error)) ?? explain(error)
+    const absent = codeOf(error)?.endsWith('MODULE_NOT_FOUND') === true
+    const missing = absent ? (await import('../packages.ts')).explainMissing(error) : null
+    exit = explain(missing === null ? error : new Misuse(missing, { cause: error }))
   }
   try {
     await closers.close()
@@ -129,16 +131,6 @@ const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Error codes of a server that refuses to read or to change a table. An analyst's login can get either code. */
 const refusal = /^(42501|25006)$/
 
-/** Prints the optional packages that a command lacks. Returns null for any other error. */
-async function explainAbsent(error: unknown): Promise<Exit | null> {
-  if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
-  const { explainMissing } = await import('../packages.ts')
-  const missing = explainMissing(error)
-  if (missing === null) return null
-  say(`error: ${missing}`)
-  return exits.usage
-}
-
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -152,16 +144,13 @@ function explain(error: unknown): Exit {
     return error.errors.map(explain)[0] ?? exits.bug
   }
   const code = codeOf(error) ?? ''
-  if (outage.test(code)) {
-    say(
-      `error: expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`,
-    )
-    return exits.unreachable
-  }
-  if (refusal.test(code)) {
-    say(
-      `error: expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`,
-    )
+  const known = outage.test(code)
+    ? `expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`
+    : refusal.test(code)
+      ? `expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
+      : null
+  if (known !== null) {
+    say(`error: ${known}`)
     return exits.unreachable
   }
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))

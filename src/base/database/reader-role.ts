@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
-import { sumTables } from './facts.ts'
+import { dictionaryTables, factTables, sumTables } from './facts.ts'
 import { only } from './sql-file.ts'
 
 /** Creates the read-only role, or renews its grants. Returns null if our own role may not create roles. */
@@ -200,16 +200,8 @@ export const readable = [
   'stops',
   'searches',
   'raw_answers',
-  'organic_results',
-  'pages',
-  'domains',
-  'entities',
-  'search_entities',
-  'clusters',
-  'search_clusters',
-  'related_searches',
-  'search_related_searches',
-  'search_features',
+  ...factTables,
+  ...dictionaryTables,
   'answer_fields',
   'rejected_lines',
   'nights',

@@ -84,7 +84,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const between = given.get('between')?.at(-1)
   const since = given.get('since')?.at(-1)
   const until = given.get('until')?.at(-1)
-  if (between === undefined) return inOrder(readDay('since', since), readDay('until', until))
+  if (between === undefined) return spanOf(readDay('since', since), readDay('until', until))
   if (since !== undefined || until !== undefined) {
     throw new Misuse('expected --between or --since and --until, got both; leave one out')
   }
@@ -94,10 +94,10 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
       `expected --between to name two days, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
     )
   }
-  return inOrder(readDay('between', first), readDay('between', last))
+  return spanOf(readDay('between', first), readDay('between', last))
 }
 
-function inOrder(since: string | undefined, until: string | undefined) {
+function spanOf(since: string | undefined, until: string | undefined) {
   if (since !== undefined && until !== undefined && since > until) {
     throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
   }

@@ -87,8 +87,12 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   return withLock(join(home, 'postgres.lock'), async () => {
     const state = readState(home)
     if (state === null || findPostmaster(state.data) === null) return false
-    await stopCluster(await prepareServer(state.data), state.data)
-    return true
+    const { user, binaries } = await prepareServer(state.data)
+    // The data is safe, whichever way the server ends.
+    const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${state.data}`]
+    const ended = await runAs(user, program(binaries, 'pg_ctl'), args)
+    if (ended.code === 0) return true
+    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
   })
 }
 
@@ -107,7 +111,8 @@ async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
 
-async function prepareServer(data: string): Promise<Server> {
+/** Finds the programs and the user of a server with this data folder. */
+async function prepareServer(data: string) {
   const user = serverUser(statSync(data, { throwIfNoEntry: false }) ?? null)
   return { user, binaries: await prepareBinaries(findBinaries(), user, dirname(data)) }
 }
@@ -189,10 +194,7 @@ async function startFresh(
   }
 }
 
-interface Server {
-  readonly binaries: Binaries
-  readonly user: User
-}
+type Server = Awaited<ReturnType<typeof prepareServer>>
 
 type Tuning = Readonly<Record<string, string>>
 
@@ -268,15 +270,6 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
     `--options=${options}`,
   ])
   return ended.code === 0
-}
-
-/** Stops the server. The data is safe, whichever way the server ends. */
-async function stopCluster(server: Server, data: string): Promise<void> {
-  const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
-  const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
-  if (ended.code !== 0) {
-    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
-  }
 }
 
 function lastWords(data: string): string {

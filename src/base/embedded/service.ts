@@ -146,16 +146,12 @@ async function isHealthy(url: string): Promise<boolean> {
 }
 
 function readState(home: string): State | null {
-  const text = readIfThere(stateFile(home))
+  const text = readIfThere(join(home, 'service.json'))
   return text === null ? null : shape.parse(JSON.parse(text))
 }
 
 function writeState(home: string, state: State): void {
-  writePrivate(stateFile(home), `${JSON.stringify(state)}\n`)
-}
-
-function stateFile(home: string): string {
-  return join(home, 'service.json')
+  writePrivate(join(home, 'service.json'), `${JSON.stringify(state)}\n`)
 }
 
 function fingerprint(databaseUrl: string): string {

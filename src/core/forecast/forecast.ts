@@ -58,7 +58,7 @@ function nameOf({ kind, name, at }: Step): string {
 
 function walk(input: ForecastInput, balance: number, price: PriceKind): readonly Step[] {
   const spending = new Spending(input, balance, price)
-  const known = new Members(input.groups)
+  const known = input.groups.map(knownGroup)
   for (const work of input.open) spending.buyOpen(work)
   const events = [
     ...input.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
@@ -211,7 +211,8 @@ class Spending {
   readonly steps: Step[] = []
   readonly #input: ForecastInput
   readonly #price: PriceKind
-  readonly #allowances: BudgetLimits
+  /** Credits used of the budgets of days, months and lists. */
+  readonly #spent = new Map<string, number>()
   #balance: number
   #left: Leftover[] = []
 
@@ -219,7 +220,10 @@ class Spending {
     this.#input = input
     this.#price = price
     this.#balance = balance
-    this.#allowances = new BudgetLimits(input)
+    const { now, dayOf, monthOf } = input
+    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
+    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
+    for (const { list, month, gone } of input.lists) this.#spent.set(`list ${list} ${month}`, gone)
   }
 
   buyOpen({ run, list, month, left, classes }: OpenWork): void {
@@ -228,7 +232,7 @@ class Spending {
     this.#buy(about, { list: null, month, budget: left, portions })
   }
 
-  buyNight(night: ComingNight, known: Members, part: number): void {
+  buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
     // A night replaces an older night of its list, unless the schedule keeps every night.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#input
@@ -236,7 +240,7 @@ class Spending {
     if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
       this.#buyLeft(night.at)
     }
-    const { fresh, portions } = known.ask(night, this.#balance > this.#input.floor)
+    const { fresh, portions } = askNight(known, night, this.#balance > this.#input.floor)
     const { schedule: name, listName: list, at } = night
     const about = { kind: 'night' as const, name, list, at, fresh }
     const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
@@ -262,19 +266,26 @@ class Spending {
     { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
     part = 1,
   ): void {
-    const drawer: Drawer = { at: about.at, list: about.list, month }
+    const { dayOf, monthOf, perMinute, ...input } = this.#input
+    const today = `day ${dayOf(about.at)}`
+    const thisMonth = `month ${monthOf(about.at)}`
+    const ofList = `list ${about.list} ${month}`
+    const most = input.lists.find((one) => one.list === about.list)?.budget ?? null
     const limits = {
-      ...this.#allowances.left(drawer),
       budget: budget ?? Infinity,
-      floor: Math.max(0, this.#balance - this.#input.floor) * part,
+      list: this.#leftOf(ofList, most),
+      day: this.#leftOf(today, input.dailyBudget),
+      month: this.#leftOf(thisMonth, input.monthlyBudget),
+      floor: Math.max(0, this.#balance - input.floor) * part,
     }
     const limit = Math.min(...Object.values(limits))
     const { bought, credits, rest } = this.#spend(portions, limit)
     this.#balance -= credits
-    this.#allowances.take(drawer, credits)
+    for (const name of [today, thisMonth, ofList]) {
+      this.#spent.set(name, (this.#spent.get(name) ?? 0) + credits)
+    }
     const asked = [...portions.values()].reduce((sum, queries) => sum + queries, 0)
     const cut = rest.size === 0 ? null : tightest(limits)
-    const { perMinute } = this.#input
     const minutes = perMinute === null ? 0 : bought / perMinute
     const step: Step = {
       ...about,
@@ -287,8 +298,12 @@ class Spending {
     // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
-    const waits = this.#allowances.waitsFor(cut, about.at)
+    const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
     this.#left.push({ step, list, month, budget: left, portions: rest, waits })
+  }
+
+  #leftOf(name: string, budget: number | null): number {
+    return Math.max(0, (budget ?? Infinity) - (this.#spent.get(name) ?? 0))
   }
 
   #spend(portions: ReadonlyMap<string, number>, limit: number) {
@@ -308,6 +323,7 @@ class Spending {
   }
 }
 
+/** Tracks when queries were last bought, including purchases that the forecast assumes. */
 interface KnownGroup {
   readonly group: QueryGroup
   answeredAt: number | null
@@ -317,35 +333,30 @@ interface KnownGroup {
   readonly dueDays: Map<number, number>
 }
 
-/** Tracks when the queries of each list were last bought, including purchases that the forecast assumes. */
-class Members {
-  readonly #groups: readonly KnownGroup[]
-
-  constructor(groups: readonly QueryGroup[]) {
-    this.#groups = groups.map((group) => ({
-      group,
-      answeredAt: group.answeredAt,
-      answeredDay: numberOf(group.answeredOn),
-      dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
-    }))
+function knownGroup(group: QueryGroup): KnownGroup {
+  return {
+    group,
+    answeredAt: group.answeredAt,
+    answeredDay: numberOf(group.answeredOn),
+    dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
+}
 
-  /** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
-  ask(night: ComingNight, bought: boolean) {
-    const portions = new Map<string, number>()
-    let fresh = 0
-    for (const known of this.#groups) {
-      const { group } = known
-      if (!group.lists.includes(night.list)) continue
-      const interval = group.wishes?.find(({ list }) => list === night.list)
-      if (isNotDue(known, interval, night)) fresh += group.queries
-      else {
-        portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
-        if (bought) noteBought(known, interval, night)
-      }
+/** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
+function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boolean) {
+  const portions = new Map<string, number>()
+  let fresh = 0
+  for (const known of groups) {
+    const { group } = known
+    if (!group.lists.includes(night.list)) continue
+    const interval = group.wishes?.find(({ list }) => list === night.list)
+    if (isNotDue(known, interval, night)) fresh += group.queries
+    else {
+      portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
+      if (bought) noteBought(known, interval, night)
     }
-    return { fresh, portions }
   }
+  return { fresh, portions }
 }
 
 /** True for queries that need not be bought this night: they are skipped, or their answers are recent enough. */
@@ -388,61 +399,6 @@ function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInte
 
 function numberOf(day: string | null | undefined): number | null {
   return day === null || day === undefined ? null : dayNumber(day)
-}
-
-/** The properties of a run or night that determine its budgets. */
-interface Drawer {
-  readonly at: number
-  readonly list: string
-  /** Month of the run's date, such as 2026-11. The month selects the budget of the list. */
-  readonly month: string
-}
-
-/** Remaining budgets of days, months and lists over time. */
-class BudgetLimits {
-  readonly #input: ForecastInput
-  readonly #spent = new Map<string, number>()
-
-  constructor(input: ForecastInput) {
-    this.#input = input
-    const { now, dayOf, monthOf } = input
-    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
-    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
-    for (const { list, month, gone } of input.lists) {
-      if (gone > 0) this.#spent.set(`list ${list} ${month}`, gone)
-    }
-  }
-
-  left(drawer: Drawer): Readonly<Record<'list' | 'day' | 'month', number>> {
-    const { dailyBudget, monthlyBudget, lists } = this.#input
-    const [day, month, list] = this.#namesOf(drawer)
-    const most = lists.find((one) => one.list === drawer.list)?.budget ?? Infinity
-    return {
-      day: Math.max(0, (dailyBudget ?? Infinity) - this.#gone(day)),
-      month: Math.max(0, (monthlyBudget ?? Infinity) - this.#gone(month)),
-      list: Math.max(0, most - this.#gone(list)),
-    }
-  }
-
-  take(drawer: Drawer, credits: number): void {
-    for (const name of this.#namesOf(drawer)) this.#spent.set(name, this.#gone(name) + credits)
-  }
-
-  /** Returns the day or month that must end before the leftover tasks can be bought; null if waiting does not help. */
-  waitsFor(cut: Cut, at: number): string | null {
-    const { dayOf, monthOf } = this.#input
-    if (cut === 'day') return dayOf(at)
-    return cut === 'month' ? monthOf(at) : null
-  }
-
-  #namesOf({ at, list, month }: Drawer): [string, string, string] {
-    const { dayOf, monthOf } = this.#input
-    return [`day ${dayOf(at)}`, `month ${monthOf(at)}`, `list ${list} ${month}`]
-  }
-
-  #gone(name: string): number {
-    return this.#spent.get(name) ?? 0
-  }
 }
 
 function tightest(limits: Readonly<Record<Cut, number>>): Cut {

@@ -101,10 +101,8 @@ const redisOptions: RedisOptions = {
  */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
-  let told: Error | undefined
-  connection.on('error', (error: Error) => (told = error))
   try {
-    for (const memory of await firstAnswer(connection, () => told)) refuseForgetful(memory)
+    for (const memory of await firstAnswer(connection)) refuseForgetful(memory)
   } catch (error) {
     connection.disconnect()
     throw error
@@ -148,33 +146,28 @@ function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Fails if no sentinel accepts the connection, because the driver would retry forever. */
-function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
-  return new Promise((_, fail) => {
+/** Requests the memory settings of every server that holds keys. */
+async function firstAnswer(connection: Redis | Cluster): Promise<readonly string[]> {
+  let told: Error | undefined
+  // Fails if no sentinel accepts the connection, because the driver would retry forever.
+  const refused = new Promise<never>((_, fail) => {
     connection.on('error', (error: Error) => {
+      told = error
       const reason = sentinelReason(error) ?? ''
       if (/^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(reason)) fail(error)
     })
   })
-}
-
-/** Requests the memory settings of every server that holds keys. */
-async function firstAnswer(
-  connection: Redis | Cluster,
-  told: () => Error | undefined,
-): Promise<readonly string[]> {
   const asked = connection.connect().then(() => {
     const servers = connection instanceof Cluster ? connection.nodes('master') : [connection]
     return Promise.all(servers.map((server) => server.info('memory')))
   })
   try {
-    const first = Promise.race([asked, sentinelRefusal(connection)])
-    const answers = await within(first, { ms: firstAnswerMs })
-    if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
+    const answers = await within(Promise.race([asked, refused]), { ms: firstAnswerMs })
+    if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
     // The driver reports the cause only once. Later messages of the driver are only "Connection is closed."
-    const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
+    const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
       `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,

@@ -113,7 +113,7 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
 
 /** Reads the runs that `--budget` applies to: the reopened runs, and the run named by `--run` if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
-  const named = run === null || reopened.includes(run) ? [] : [run]
+  const named = run === null ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }

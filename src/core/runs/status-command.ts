@@ -95,15 +95,12 @@ export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
 }
 
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
-  const known = {
-    remaining: account?.remaining ?? null,
-    observed_at: account?.observed_at ?? null,
-  }
+  const { remaining = null, observed_at = null } = account ?? {}
   return {
     runs: view.runs,
     account: {
       ...account,
-      ...{ name, ...known, floor, prices: view.prices },
+      ...{ name, remaining, observed_at, floor, prices: view.prices },
       stop: account?.stops[0]?.reason ?? null,
     },
     queue: view.queue,

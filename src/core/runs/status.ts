@@ -1,7 +1,7 @@
 // Reads the state of runs from the database.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
-import { clockBefore, utcText } from '../../base/database/clock.ts'
+import { clock, clockBefore, secondsBetween, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { countOf, sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
@@ -86,56 +86,54 @@ const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Rec
   number
 >
 
-export interface AccountStatus {
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-  readonly remaining: number | null
-  readonly observed_at: string | null
-  readonly observed_ago_s: number | null
-  readonly reserved: number
-  readonly uncertain: number
-  readonly in_flight: number
-  readonly floor: number | null
-  readonly workers: number
-  readonly day_spent: number
-  readonly month_spent: number
-  /** Credits per call by which the balance fell more than billed, based on the last calls. */
-  readonly external_per_call: number
-  readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
-}
+export type AccountStatus = NonNullable<Awaited<ReturnType<typeof readAccount>>>
 
+/** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,
   { name, kind }: { readonly name: string; readonly kind: string },
-): Promise<AccountStatus | null> {
-  const { rows } = await sql<AccountStatus>`
-    select
-      a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent, a.month_spent,
-      greatest(a.external_now, a.external_last) as external_per_call,
-      ${shownBalance} as remaining,
-      to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
-      round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,
-      ${floorInForce} as floor,
-      (
-        select count(*) from workers w
-        where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-      ) as workers,
-      (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'reason', s.reason,
-          'since', to_char(s.since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-          'until', to_char(s.until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-          'detail', coalesce(s.detail, '')
-        ) order by s.since desc), '[]')
-        from stops s
-        where s.account_id = a.id
-          and s.cleared_at is null
-          and (s.until is null or s.until > clock_timestamp())
-      ) as stops
-    from accounts a
-    where a.name = ${name} and a.kind = ${kind}`.execute(db)
-  return rows[0] ?? null
+) {
+  const account = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      ...(['a.id', 'a.name', 'a.kind', 'a.reserved', 'a.uncertain', 'a.in_flight'] as const),
+      ...(['a.day_spent', 'a.month_spent'] as const),
+      // Credits per call by which the balance fell more than billed, based on the last calls.
+      eb.fn<number>('greatest', ['a.external_now', 'a.external_last']).as('external_per_call'),
+      shownBalance.as('remaining'),
+      utcText(eb.ref('a.obs_at')).as('observed_at'),
+      eb
+        .fn<number | null>('round', [secondsBetween(eb.ref('a.obs_at'), clock)])
+        .as('observed_ago_s'),
+      floorInForce.as('floor'),
+      eb
+        .selectFrom('workers as w')
+        .select(({ fn }) => fn.countAll<number>().as('workers'))
+        .whereRef('w.account_id', '=', 'a.id')
+        .where('w.stopped_at', 'is', null)
+        .where('w.lease_until', '>', clock)
+        .$asScalar()
+        .$notNull()
+        .as('workers'),
+    ])
+    .where('a.name', '=', name)
+    .where('a.kind', '=', kind)
+    .executeTakeFirst()
+  if (account === undefined) return null
+  const stops = await db
+    .selectFrom('stops')
+    .select((eb) => [
+      'reason',
+      utcText(eb.ref('since')).as('since'),
+      utcText(eb.ref('until')).as('until'),
+      eb.fn.coalesce('detail', sql.lit('')).as('detail'),
+    ])
+    .where('account_id', '=', account.id)
+    .where('cleared_at', 'is', null)
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>', clock)]))
+    .orderBy('since', 'desc')
+    .execute()
+  return { ...account, stops }
 }
 
 /** Counts tasks that ended in the last minute, to show the current rate. */

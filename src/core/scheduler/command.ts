@@ -48,26 +48,23 @@ export interface NightlyParts {
 
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
-  expectLasting(options)
+  const { desk, show, once } = options
+  if (desk !== undefined && (show === true || once === true)) {
+    throw new Misuse(
+      `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
+    )
+  }
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
-  if (options.show === true) return showSchedules(mill, file, options.json === true)
-  if (options.once === true) return tickOnce(mill, file, beside)
+  if (show === true) return showSchedules(mill, file, options.json === true)
+  if (once === true) return tickOnce(mill, file, beside)
   // Only a service needs a log and metrics, so the other modes do not wait for them to load.
-  if (options.desk !== undefined) {
-    const opened = await beside.desk({ config, report: say }, options.desk)
+  if (desk !== undefined) {
+    const opened = await beside.desk({ config, report: say }, desk)
     closers.add('the desk', opened, (open) => open.close())
   }
-  return runScheduler(mill, { file, signal, beside })
-}
-
-/** Rejects `--desk` for a command that ends at once, because nobody could use the desk. */
-function expectLasting({ desk, show, once }: NightlyFlags): void {
-  if (desk === undefined || (show !== true && once !== true)) return
-  throw new Misuse(
-    `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
-  )
+  return runScheduler(mill, file, signal, beside)
 }
 
 const shownDays = 7
@@ -105,7 +102,9 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
 
 async function runScheduler(
   mill: Mill,
-  { file, signal, beside }: { file: string; signal: AbortSignal; beside: NightlyParts },
+  file: string,
+  signal: AbortSignal,
+  beside: NightlyParts,
 ): Promise<Exit> {
   const { api } = mill.config
   const log = await openLog('nightly', api === null ? [] : [api.key])

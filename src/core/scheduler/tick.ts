@@ -37,7 +37,7 @@ export interface SchedulerContext {
   /**
    * Chooses the queries of lists with an adaptive cadence. Without this function, all queries of such lists are bought.
    */
-  readonly chooseQueries?: ChooseQueries
+  readonly chooseQueries?: ChooseQueries | undefined
   readonly report: (line: string) => void
   /** Clock for tests. By default, the clock of the database is used. */
   readonly now?: () => Promise<Date>

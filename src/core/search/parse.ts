@@ -404,17 +404,11 @@ function relatedOf(text: string): Term {
 const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
-interface Address {
-  /** Host as normalized by browsers; null if the address has no host. */
-  readonly host: string | null
-  /**
-   * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.
-   */
-  readonly key: string
-}
-
-/** Parses an address as a browser would. If the address is invalid, its text is the key. */
-export function readAddress(url: string): Address {
+/**
+ * Parses an address as a browser would. The key has no scheme, fragment, tracking parameters and trailing slash, so that
+ * spellings of one page are equal. If the address is invalid, its text is the key, and the host is null.
+ */
+export function readAddress(url: string): { readonly host: string | null; readonly key: string } {
   const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '')
     return { host: null, key: url.replace(/#.*$/s, '') }
