@@ -1,3 +1,5 @@
+// Types of answers, as they are parsed and stored.
+
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [name: string]: Json

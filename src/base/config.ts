@@ -85,13 +85,7 @@ export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
-export interface Webhook {
-  readonly url: URL
-  /** Secret for signing notifications; null if notifications are not signed. */
-  readonly secret: Secret | null
-  readonly events: readonly string[]
-  readonly format: 'json' | 'slack'
-}
+export type Webhook = NonNullable<Config['webhook']>
 
 // Settings that are secrets. The URL of a webhook is a secret, because anyone who knows the URL can use it.
 const secretNames: readonly string[] = [
@@ -176,10 +170,11 @@ class SettingsReader {
     )
   }
 
-  webhook(): Webhook | null {
+  webhook() {
     const url = this.value('MILL_WEBHOOK')
+    // Notifications are signed only with a secret.
     const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
-    const events = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
+    const events: readonly string[] = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
     if (url === undefined) return null
     const usual = url.hostname === 'hooks.slack.com' ? 'slack' : 'json'

@@ -12,11 +12,7 @@ import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
 import { type Kysely, Migrator, sql } from './kysely.ts'
 
-interface MigrationFile {
-  readonly name: string
-  readonly text: string
-  readonly sha256: string
-}
+type MigrationFile = ReturnType<typeof migration>
 
 const sqlFolder = join(root, 'sql')
 
@@ -55,7 +51,7 @@ export function readMigrations(folder = sqlFolder): readonly MigrationFile[] {
   ]
 }
 
-function migration(name: string, text: string): MigrationFile {
+function migration(name: string, text: string) {
   return { name, text, sha256: hash('sha256', text, 'hex') }
 }
 
@@ -203,13 +199,10 @@ export interface ViewFile {
   readonly checksum: string
 }
 
-interface ViewFiles {
-  readonly files: readonly ViewFile[]
-  /** Column comments by name, for columns without a comment in their file. */
-  readonly words: Readonly<Record<string, string>>
-}
+type Words = ReturnType<typeof readViews>['words']
 
-export function readViews(folder = join(sqlFolder, 'views')): ViewFiles {
+/** Reads all views, and column comments by name for columns without a comment in their file. */
+export function readViews(folder = join(sqlFolder, 'views')) {
   const wordsFile = readFileSync(join(sqlFolder, 'columns.json'), 'utf8')
   const words = z.record(z.string(), z.string()).parse(JSON.parse(wordsFile))
   const meaning = JSON.stringify(words)
@@ -261,7 +254,7 @@ export async function applyViews(pool: Pool, { files, words } = readViews()): Pr
   return changed.map(({ name }) => name)
 }
 
-async function applyOne(db: Database, file: ViewFile, words: ViewFiles['words']) {
+async function applyOne(db: Database, file: ViewFile, words: Words) {
   for (let attempt = 1; ; attempt++) {
     try {
       await db.transaction().execute((trx) => replace(trx, file, words))
@@ -274,11 +267,7 @@ async function applyOne(db: Database, file: ViewFile, words: ViewFiles['words'])
   }
 }
 
-async function replace(
-  trx: Database,
-  { name, checksum, text }: ViewFile,
-  words: ViewFiles['words'],
-) {
+async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
   // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
   // Changing a view waits for the readers of the view, and all later queries would queue behind the change.

@@ -135,8 +135,7 @@ async function start(
 }
 
 async function makeData(home: string, tuning: Tuning): Promise<State> {
-  const place = await choosePlace(home, serverUser(null))
-  const data = join(place, 'postgres')
+  const data = join(await choosePlace(home, serverUser(null)), 'postgres')
   const password = randomBytes(24).toString('base64url')
   const state = { data, port: await freePort(), password }
   await makeCluster(await prepareServer(data), data, password, tuning)

@@ -328,7 +328,7 @@ export function forecastSentences(
   }
   const lines = [
     dayLine(steps, now),
-    floorLine(steps, { until, zone }),
+    floorLine(steps, until, zone),
     ...topUpLines(steps, zone),
     ...budgetLines(steps, zone),
     ...without,
@@ -358,10 +358,7 @@ export function creditsOfDay(
   return near.reduce((sum, step) => sum + step[price], 0)
 }
 
-function floorLine(
-  steps: readonly ForecastStep[],
-  { until, zone }: { readonly until: Date; readonly zone: string },
-): string {
+function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): string {
   const met = firstStop(steps)
   if (met !== null) {
     const { step, at } = met
@@ -407,9 +404,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-function firstStop(
-  steps: readonly ForecastStep[],
-): { readonly step: ForecastStep; readonly at: Date } | null {
+function firstStop(steps: readonly ForecastStep[]) {
   const step = steps.find(({ cut }) => cut === 'floor')
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }

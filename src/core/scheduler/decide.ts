@@ -122,8 +122,7 @@ function givesWay(schedule: Schedule, busy: Busy): boolean {
 }
 
 function close(busy: Busy, { known }: Facts): NightStep {
-  const done = busy.tasks - busy.open
-  const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
+  const note = `closed as partial, ${busy.tasks - busy.open} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
   return { kind: 'close', busy, note, known }
 }
 

@@ -365,8 +365,7 @@ async function findLists(db: Database, lines: readonly Line[]) {
 
 /** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
-  if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
-    return null
+  if (source === path || !isAbsolute(source) || ![source, path].every(existsSync)) return null
   return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list of ${source}; rename the file`
 }
 

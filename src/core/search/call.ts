@@ -36,16 +36,7 @@ export type Reply =
       readonly receivedAt: Date
     }
 
-export interface Api {
-  /**
-   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
-   * charged as one request.
-   */
-  call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key. Call this function only while no request is in flight. */
-  turnKey(key: Secret): void
-  close(): Promise<void>
-}
+export type Api = ReturnType<typeof openApi>
 
 interface ApiOptions {
   readonly url: URL
@@ -56,7 +47,7 @@ interface ApiOptions {
 }
 
 /** Creates a client for the API. The client connects only on the first call. */
-export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
+export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
@@ -81,12 +72,17 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    call: async (query, mark = null) => {
+    /**
+     * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
+     * charged as one request.
+     */
+    call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
       return readEnding(ending, key)
     },
-    turnKey: (next) => {
+    /** Switches to a new API key. Call this function only while no request is in flight. */
+    turnKey: (next: Secret) => {
       checkKey(url, next)
       key = next
     },
