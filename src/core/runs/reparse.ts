@@ -207,11 +207,9 @@ function chosenAnswers(db: Database, { all, run }: BodyChoice) {
   let chosen = db.selectFrom('searches as s').leftJoin('raw_answers as r', 'r.call_id', 's.id')
   if (!all) chosen = chosen.where('s.parse_error', 'is not', null)
   if (run === null) return chosen
-  return chosen.where('s.task_id', 'in', tasksOf(db, run))
-}
-
-function tasksOf(db: Database, run: number) {
-  return db.selectFrom('tasks').select('id').where('run_id', '=', run)
+  return chosen.where('s.task_id', 'in', (eb) =>
+    eb.selectFrom('tasks').select('tasks.id').where('tasks.run_id', '=', run),
+  )
 }
 
 function readBodies(db: Database, choice: BodyChoice, after: number) {
@@ -240,7 +238,10 @@ async function readRefused(db: Database, run: number | null, buying: Supplier, a
       where c.id > ${after}
         and c.error_code = 'UNSTORABLE'
         and not exists (select from searches s where s.call_id = c.id)
-        ${run === null ? sql`` : sql`and c.task_id in ${tasksOf(db, run)}`}
+        and (
+          ${run}::bigint is null
+          or exists (select from tasks t where t.id = c.task_id and t.run_id = ${run})
+        )
       order by c.id
       limit ${batch}
     ),
