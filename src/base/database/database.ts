@@ -68,6 +68,10 @@ const ledgerStart = `select set_config('synchronous_commit', 'on', false) where 
 /** Opens a pool that survives a server restart. The pool connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
+  // The pool waits for this function before it uses a new connection, and reports its error as the connection error.
+  const settling = {
+    onConnect: (client: pg.ClientBase) => settleSession(client, settings, url),
+  }
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 4,
@@ -77,8 +81,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     // Our own statements may be pipelined. BullMQ's statements are sequential.
     pipeline: options.schema === undefined,
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
-    // The pool waits for this function before it uses a new connection, and reports its error as the connection error.
-    ...{ onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) },
+    ...settling,
   })
   // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
   // process.

@@ -27,7 +27,7 @@ export async function* fetchAll(
 ): AsyncGenerator<CellBatch> {
   const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
   await declare(client, question, values)
-  const shape = cell === undefined ? null : await shorten(client, question, values, cell)
+  const shape = cell === undefined ? null : await shorten(client, question, { values, cell })
   const size = shape?.size ?? batchSize
   for (let first = true; ; first = false) {
     signal?.throwIfAborted()
@@ -53,7 +53,11 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
 const mostCharacters = 8_000_000
 
 /** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
-async function shorten(client: PoolClient, question: string, values: Values, cell: number) {
+async function shorten(
+  client: PoolClient,
+  question: string,
+  { values, cell }: { readonly values: Values; readonly cell: number },
+) {
   const { columns } = await askOnce(client, 'fetch 0 from question')
   const cut = (rows: CellBatch['rows']) =>
     rows.map((row) =>

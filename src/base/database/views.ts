@@ -187,7 +187,7 @@ const mostConditions = 200
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
 function readCondition(typed: string): readonly Condition[] {
   const reader = { typed, tokens: cut(typed) }
-  const conditions = either(reader, true)
+  const conditions = joined(reader, 'or', true)
   if (reader.tokens.length > 0) throw unclear(typed)
   return conditions
 }
@@ -214,24 +214,23 @@ function cut(typed: string): Token[] {
   return tokens
 }
 
-/** Parses tags joined by "or", which has the lowest precedence. */
-function either(reader: Reader, wanted: boolean): readonly Condition[] {
-  return joined(reader, 'or', wanted, () =>
-    joined(reader, 'and', wanted, () => single(reader, wanted)),
-  )
-}
-
-/** Under "not", "or" becomes "and", and vice versa. */
-function joined(
-  reader: Reader,
-  word: 'and' | 'or',
-  wanted: boolean,
-  next: () => readonly Condition[],
-): readonly Condition[] {
+/** Parses tags joined by "or", which has the lowest precedence, or by "and". */
+function joined(reader: Reader, word: 'and' | 'or', wanted: boolean): readonly Condition[] {
+  const next = () => (word === 'or' ? joined(reader, 'and', wanted) : single(reader, wanted))
+  // Under "not", "or" becomes "and", and vice versa.
+  const all = wanted === (word === 'and')
   let found = next()
   while (reader.tokens[0]?.kind === word) {
     reader.tokens.shift()
-    found = join(reader.typed, wanted === (word === 'and'), found, next())
+    const more = next()
+    found = all
+      ? [...found, ...more]
+      : found.flatMap((first) => more.map((second) => [...new Set([...first, ...second])]))
+    if (found.length > mostConditions) {
+      throw new Misuse(
+        `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(reader.typed)}; split it into two queries`,
+      )
+    }
   }
   return found
 }
@@ -241,24 +240,9 @@ function single(reader: Reader, wanted: boolean): readonly Condition[] {
   if (token?.kind === 'not') return single(reader, !wanted)
   if (token?.kind === 'label') return [[`${wanted ? '+' : '-'}${token.text}`]]
   if (token?.kind !== '(') throw unclear(reader.typed)
-  const found = either(reader, wanted)
+  const found = joined(reader, 'or', wanted)
   if (reader.tokens.shift()?.kind !== ')') throw unclear(reader.typed)
   return found
-}
-
-function join(
-  typed: string,
-  both: boolean,
-  one: readonly Condition[],
-  other: readonly Condition[],
-): readonly Condition[] {
-  const conditions = both
-    ? [...one, ...other]
-    : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
-  if (conditions.length <= mostConditions) return conditions
-  throw new Misuse(
-    `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(typed)}; split it into two queries`,
-  )
 }
 
 function unclear(typed: string): Misuse {

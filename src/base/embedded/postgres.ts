@@ -129,7 +129,7 @@ async function start(
   }
   checkMajor(state.data, found.major)
   const running = await waitForRunning(state, patienceMs)
-  if (running === null) return startFresh(home, state, tuning, patienceMs)
+  if (running === null) return startFresh(home, state, { tuning, patienceMs })
   writeState(home, running)
   return running
 }
@@ -138,7 +138,7 @@ async function makeData(home: string, tuning: Tuning): Promise<State> {
   const data = join(await choosePlace(home, serverUser(null)), 'postgres')
   const password = randomBytes(24).toString('base64url')
   const state = { data, port: await freePort(), password }
-  await makeCluster(await prepareServer(data), data, password, tuning)
+  await makeCluster(await prepareServer(data), state, tuning)
   writeState(home, state)
   return state
 }
@@ -169,8 +169,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
 async function startFresh(
   home: string,
   old: State,
-  tuning: Tuning,
-  patienceMs: number,
+  { tuning, patienceMs }: Required<Pick<StartOptions, 'tuning' | 'patienceMs'>>,
 ): Promise<State> {
   const server = await prepareServer(old.data)
   const deadline = Date.now() + patienceMs
@@ -218,7 +217,7 @@ const usual: Tuning = {
 const logLimitBytes = 8_000_000
 
 /** Creates an empty cluster atomically: a crash in between leaves no partial cluster under the final name. */
-async function makeCluster(server: Server, data: string, password: string, tuning: Tuning) {
+async function makeCluster(server: Server, { data, password }: State, tuning: Tuning) {
   const draft = `${data}.${randomBytes(6).toString('hex')}`
   const secret = `${draft}.password`
   try {

@@ -75,13 +75,12 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
 export function startDaemon(
   job: string,
   args: readonly string[],
-  { home, databaseUrl }: { readonly home: string; readonly databaseUrl: string },
-  files: { readonly out: string; readonly log: string },
+  options: Readonly<Record<'home' | 'databaseUrl' | 'out' | 'log', string>>,
 ): ChildProcess {
   const { PATH, HOME } = processEnvironment()
-  const env = { PATH, HOME, MILL_HOME: home, DATABASE_URL: databaseUrl }
-  const out = openSync(files.out, 'w', 0o600)
-  const log = openSync(files.log, 'w', 0o600)
+  const env = { PATH, HOME, MILL_HOME: options.home, DATABASE_URL: options.databaseUrl }
+  const out = openSync(options.out, 'w', 0o600)
+  const log = openSync(options.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
     // A program that cannot be started has no pid. Without a listener, its error would end this process.

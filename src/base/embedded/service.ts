@@ -86,7 +86,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
   const { home, databaseUrl } = options
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1', '--log', 'none']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
-  const service = startDaemon('service', args, options, files)
+  const service = startDaemon('service', args, { ...options, ...files })
   const state = { url: null, pid: service.pid ?? null, database: fingerprint(databaseUrl) }
   writeState(home, state)
   const deadline = Date.now() + patienceMs
@@ -179,7 +179,7 @@ async function issueKey(options: BundledServiceOptions): Promise<Secret> {
   const files = { out: `${file}.new`, log: join(options.home, 'keys.log') }
   const args = ['create', '--kind', 'live', '--credits', String(credits), '--name', 'bundled']
   try {
-    const keys = startDaemon('keys', [...args, '--json'], options, files)
+    const keys = startDaemon('keys', [...args, '--json'], { ...options, ...files })
     const [code] = (await once(keys, 'exit')) as [number | null]
     if (code !== 0) {
       throw new Unreachable(

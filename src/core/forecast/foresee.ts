@@ -49,7 +49,7 @@ export async function readCreditForecast(
   const coming = await readComing(db)
   const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
   const span = { after: now, until }
-  const renewals = await foreseeRenewals(db, supplier, config, span)
+  const renewals = await foreseeRenewals({ db, supplier, config }, span)
   const perMinute = await readPace(db, supplier)
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
@@ -131,7 +131,7 @@ function nightsWithin(
   const untilAfter = (many: number) => new Date(now.getTime() + many * dayMs)
   const nightsOf = (until: Date) => {
     const known: KnownDues = new Map()
-    return coming.flatMap((one) => nightsOfSchedule(one, maxAgeMs, { after: now, until }, known))
+    return coming.flatMap((one) => nightsOfSchedule(one, maxAgeMs, { after: now, until, known }))
   }
   const firstDay = nightsOf(untilAfter(Math.min(days, 1)))
   const fitting = Math.floor(mostNights / firstDay.length)
@@ -148,8 +148,7 @@ type KnownDues = Map<string, readonly Due[]>
 function nightsOfSchedule(
   coming: ComingSchedule,
   maxAgeMs: number,
-  span: { readonly after: Date; readonly until: Date },
-  known: KnownDues,
+  { known, ...span }: { readonly after: Date; readonly until: Date; readonly known: KnownDues },
 ): readonly ComingNight[] {
   const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
   const reading = readCron(cron)
@@ -187,9 +186,7 @@ async function readUnpriced(db: Database) {
  * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
  */
 async function foreseeRenewals(
-  db: Database,
-  supplier: Supplier,
-  { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,
+  { db, supplier, config: { renewal, zone } }: ForecastMill,
   span: { readonly after: Date; readonly until: Date },
 ) {
   if (renewal === null) return []
@@ -197,8 +194,9 @@ async function foreseeRenewals(
   // Before the first known renewal, the highest recent balance is the estimate.
   const since = new Date(now.getTime() - 62 * dayMs)
   const last = dueBetween(renewal, zone, { after: since, until: now }).at(-1)
-  const brought = last === undefined ? null : await balanceAfter(db, supplier, last.at, 1)
-  const balance = brought ?? (await balanceAfter(db, supplier, since, 62))
+  const brought =
+    last === undefined ? null : await balanceAfter(db, supplier, { at: last.at, days: 1 })
+  const balance = brought ?? (await balanceAfter(db, supplier, { at: since, days: 62 }))
   const dues = dueBetween(renewal, zone, span).map(({ at }) => at)
   const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
   return next.map((at) => ({ at, balance }))
@@ -215,8 +213,7 @@ async function readPace(db: Database, { account, origin }: Supplier): Promise<nu
 async function balanceAfter(
   db: Database,
   { account, origin }: Supplier,
-  at: Date,
-  days: number,
+  { at, days }: { readonly at: Date; readonly days: number },
 ): Promise<number | null> {
   const { balance } = await db
     .selectFrom('calls')

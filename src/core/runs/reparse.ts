@@ -11,7 +11,7 @@ import { troubleOf } from '../../base/database/trouble.ts'
 import { codeOf, type Exit, exits, reasonOf } from '../../base/errors.ts'
 import { storeAnswers } from '../answers/store.ts'
 import { insisting } from '../ledger/change-tasks.ts'
-import { type Mill, openMill, type Supplier } from '../mill.ts'
+import { type Mill, openMill } from '../mill.ts'
 import { rereadAnswer } from '../search/verdict.ts'
 import { expectRun } from './run.ts'
 
@@ -19,6 +19,8 @@ interface ReparseOptions {
   readonly all?: true
   readonly run?: number
 }
+
+type Books = Pick<Mill, 'db' | 'supplier'>
 
 type Again = ReturnType<typeof readAgain>
 
@@ -57,7 +59,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
  * Parses stored bodies again with the current program, and stores answers that the database had rejected. Buys nothing.
  */
 export async function reparse(
-  { db, supplier }: Pick<Mill, 'db' | 'supplier'>,
+  { db, supplier }: Books,
   choice: BodyChoice,
   refuse: Refuse = () => undefined,
 ) {
@@ -92,7 +94,9 @@ export async function reparse(
     found.unread += answers.length - better.length - wrong.length
   }
   // Answers rejected by the database come last: once such answers have rows, the loop above would read them as well.
-  for await (const bodies of inBatches((after) => readRefused(db, choice.run, supplier, after))) {
+  for await (const bodies of inBatches((after) =>
+    readRefused({ db, supplier }, choice.run, after),
+  )) {
     const known = bodies.flatMap(({ api, ...kept }) => (api === null ? [] : [{ ...kept, api }]))
     for (const { id, api } of bodies) if (api === null) refuse(id, strangeApi)
     found.refused += bodies.length - known.length
@@ -229,7 +233,7 @@ function readBodies(db: Database, choice: BodyChoice, after: number) {
 }
 
 /** Reads a batch of bodies whose rows the database rejected. `api` is null if the API is no longer known. */
-async function readRefused(db: Database, run: number | null, buying: Supplier, after: number) {
+async function readRefused({ db, supplier }: Books, run: number | null, after: number) {
   const { rows } = await sql<Omit<KeptBody, 'api'> & { readonly api: string | null }>`
     with refused as materialized (
       select c.*
@@ -257,7 +261,7 @@ async function readRefused(db: Database, run: number | null, buying: Supplier, a
       r.status, r.received_at, r.truncated, r.body,
       coalesce(
         b.api,
-        case when a.name = ${buying.account} and a.kind = ${buying.origin} then ${buying.api}::text end
+        case when a.name = ${supplier.account} and a.kind = ${supplier.origin} then ${supplier.api}::text end
       ) as api
     from refused c
     join bought b on b.worker = c.worker

@@ -61,7 +61,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
     )
   }
   const bound = await readBound(mill, selection, runs)
-  await expectMoney(mill, bound, runs, budget)
+  await expectMoney(mill, bound, { reopened: runs, budget })
   if (selection.buyAgain) {
     const dearest = await dearestSeen(mill.db, mill.supplier.account)
     const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
@@ -124,8 +124,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
 async function expectMoney(
   mill: Mill,
   bound: readonly RunBudget[],
-  reopened: readonly number[],
-  budget: number | null,
+  { reopened, budget }: { readonly reopened: readonly number[]; readonly budget: number | null },
 ) {
   const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
   for (const one of bound) {
@@ -308,7 +307,7 @@ export async function reopenTasks(
   // The loop proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened
   // once more.
   for (let after = 0; ;) {
-    const some = await insisting(() => reopenPortion(db, selection, runs, after))
+    const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened
     reopened += some.count
     after = some.last
@@ -319,8 +318,7 @@ export async function reopenTasks(
 async function reopenPortion(
   db: Database,
   selection: Selection,
-  runs: readonly number[],
-  after: number,
+  { runs, after }: { readonly runs: readonly number[]; readonly after: number },
 ) {
   return db.transaction().execute(async (trx) => {
     await sql`

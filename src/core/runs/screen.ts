@@ -158,8 +158,8 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
     call.held ? 'held' : 'free again',
     call.error,
   ])
-  const heads = ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why']
-  const table = formatTable(heads, rows, { right: ['call', 'run', 'at risk'] })
+  const columns = ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why']
+  const table = formatTable(columns, rows, { right: ['call', 'run', 'at risk'] })
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 

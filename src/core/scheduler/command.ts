@@ -64,7 +64,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
     const opened = await beside.desk({ config, report: say }, desk)
     closers.add('the desk', opened, (open) => open.close())
   }
-  return runScheduler(mill, file, signal, beside)
+  return runScheduler(mill, { file, signal }, beside)
 }
 
 const shownDays = 7
@@ -102,8 +102,7 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
 
 async function runScheduler(
   mill: Mill,
-  file: string,
-  signal: AbortSignal,
+  { file, signal }: { readonly file: string; readonly signal: AbortSignal },
   beside: NightlyParts,
 ): Promise<Exit> {
   const { api } = mill.config

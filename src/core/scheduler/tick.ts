@@ -77,7 +77,7 @@ async function storeSchedules(
     const was = watches.get(schedule.name)
     const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
     if (was !== undefined && was.enabled && !(same && schedule.on)) {
-      await closeOld(context, was, now, same ? 'turned off' : 'changed')
+      await closeOld(context, was, { now, what: same ? 'turned off' : 'changed' })
     }
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
     await saveWatch(context.db, {
@@ -99,7 +99,7 @@ async function storeSchedules(
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
-    await closeOld(context, was, now, 'removed from the file')
+    await closeOld(context, was, { now, what: 'removed from the file' })
     await context.db
       .updateTable('schedules')
       .set({ enabled: false })
@@ -137,8 +137,7 @@ async function readStoredSchedules(context: SchedulerContext) {
 async function closeOld(
   context: SchedulerContext,
   was: WatchRow,
-  now: Date,
-  what: string,
+  { now, what }: { readonly now: Date; readonly what: string },
 ): Promise<void> {
   const reading = readCron(was.cron)
   if (reading.kind === 'problem') return
