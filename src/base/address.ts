@@ -14,7 +14,6 @@ export function parseUrl(text: string, base?: string): URL | null {
   }
 }
 
-/** True for the names and addresses of the local machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
@@ -32,12 +31,6 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Names the part of an address that looks like a key; null if no part looks like a key. */
-function keyPlace(url: URL): string | null {
-  if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
-  return url.searchParams.has('api_key') ? 'the parameter api_key' : null
-}
-
 // Path of the endpoint. It is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
@@ -47,8 +40,9 @@ const endpoint = /\/v1\/search\/*$/
  */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
-  const place = keyPlace(url)
-  if (place !== null) {
+  const named = url.username !== '' || url.password !== ''
+  if (named || url.searchParams.has('api_key')) {
+    const place = named ? `a name or a password before ${url.host}` : 'the parameter api_key'
     problems.push(
       `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
     )
@@ -67,52 +61,26 @@ export function addressProblems(url: URL): string[] {
   return problems
 }
 
-/** Host and port of a Redis server, sentinel or cluster node. */
-interface RedisNode {
-  readonly host: string
-  readonly port: number
-}
-
-/** A Redis address: one server, sentinels, or a cluster. */
-type RedisAddress =
-  | { readonly kind: 'server'; readonly url: string }
-  | (Fleet & {
-      readonly kind: 'sentinel'
-      readonly name: string
-      readonly db: number
-      /** User and password for the sentinels. */
-      readonly sentinel: RedisLogin
-    })
-  | (Fleet & { readonly kind: 'cluster' })
-
-interface RedisLogin {
-  readonly username: string | undefined
-  readonly password: string | undefined
-}
-
-interface Fleet extends RedisLogin {
-  readonly nodes: readonly RedisNode[]
-  /** True if all connections use TLS and certificates are checked. */
-  readonly secure: boolean
-}
-
 const shape =
   /^redis(?<secure>s?)\+(?<kind>sentinel|cluster):\/\/(?:(?<user>[^:@/]*)(?::(?<password>[^@/]*))?@)?(?<nodes>[^@/?#]+)(?:\/(?<name>[\w.-]+)(?:\/(?<db>\d{1,5}))?)?\/?(?:\?(?<asked>.+))?$/
 const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-export function readRedisAddress(text: string): RedisAddress | null {
-  if (/^rediss?:\/\//.test(text))
-    return parseUrl(text) !== null ? { kind: 'server', url: text } : null
+/** Reads the address of one server, of sentinels or of a cluster; null for any other text. */
+export function readRedisAddress(text: string) {
+  if (/^rediss?:\/\//.test(text)) {
+    return parseUrl(text) === null ? null : { kind: 'server' as const, url: text }
+  }
   const found = shape.exec(text)?.groups
   if (found === undefined) return null
-  const kind = found['kind'] === 'sentinel' ? 'sentinel' : 'cluster'
+  const kind = found['kind'] === 'sentinel' ? ('sentinel' as const) : ('cluster' as const)
   const nodes = (found['nodes'] ?? '').split(',').map((node) => readNode(node, ports[kind]))
   if (nodes.some((node) => node === null)) return null
   const { user, password, name, db, asked } = found
   const fleet = {
     nodes: nodes.filter((node) => node !== null),
+    // All connections use TLS, and certificates are checked.
     secure: found['secure'] === 's',
     username: decoded(user),
     password: decoded(password),
@@ -132,7 +100,7 @@ const asking = ['sentinel_username', 'sentinel_password'] as const
  * Reads the user and password for the sentinels, which have their own users. Returns null if the query string has an
  * unknown parameter.
  */
-function readSentinelLogin(query: string): RedisLogin | null {
+function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
   const [username, password] = asking.map((key) => given.get(key) ?? undefined)
@@ -143,7 +111,7 @@ function decoded(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : decodeURIComponent(text)
 }
 
-function readNode(text: string, usual: number): RedisNode | null {
+function readNode(text: string, usual: number) {
   const { host, port } = nodeShape.exec(text)?.groups ?? {}
   if (host === undefined) return null
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
@@ -186,7 +154,6 @@ export function siteName(typed: string): string {
   return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
 }
 
-/** Percent-encodes a path for a URL. */
 function spellPath(path: string): string {
   return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
 }

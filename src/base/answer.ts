@@ -1,4 +1,5 @@
-/** A value that `JSON.parse` returns. */
+// Types of answers, as they are parsed and stored.
+
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [name: string]: Json
@@ -35,7 +36,6 @@ export interface Term {
   readonly text: string
 }
 
-/** An item of a list in an answer, with its position, counted from 1. */
 export interface Placed<T> {
   readonly ordinal: number
   readonly item: T
@@ -53,7 +53,6 @@ export interface Result {
 
 /** An item of a block that the API specification does not name. */
 export interface Feature {
-  /** Name of the block. */
   readonly kind: string
   readonly page: Page | null
   readonly domain: Domain | null

@@ -28,7 +28,6 @@ export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-/** Reads every setting. Throws a single error with all problems. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
   const config = readAll(reader)
@@ -86,13 +85,7 @@ export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
-export interface Webhook {
-  readonly url: URL
-  /** Secret for signing notifications; null if notifications are not signed. */
-  readonly secret: Secret | null
-  readonly events: readonly string[]
-  readonly format: 'json' | 'slack'
-}
+export type Webhook = NonNullable<Config['webhook']>
 
 // Settings that are secrets. The URL of a webhook is a secret, because anyone who knows the URL can use it.
 const secretNames: readonly string[] = [
@@ -106,7 +99,6 @@ const secretNames: readonly string[] = [
 // and the rest must be long enough for a call and a slow renewal.
 const leasePerTimeout = 1.5
 
-/** Reads settings one by one, by precedence, and collects all problems. */
 class SettingsReader {
   readonly problems: string[]
   /** File that the API key was read from; null if the key did not come from a file. */
@@ -116,10 +108,9 @@ class SettingsReader {
 
   constructor(env: Layer, flags: Layer) {
     const fallbacks = Object.fromEntries(
-      Object.entries(settings).map(([name, setting]) => [
-        name,
-        'fallback' in setting ? setting.fallback : undefined,
-      ]),
+      Object.entries(settings).flatMap(([name, setting]) =>
+        'fallback' in setting ? [[name, setting.fallback]] : [],
+      ),
     )
     this.#layers = [
       ['flag', flags],
@@ -132,7 +123,9 @@ class SettingsReader {
 
   /** An empty value counts as unset, as is usual in shells and Compose files. */
   value<N extends Name>(name: N): Value<N> | undefined {
-    const found = this.#find(name)
+    const found = this.#layers
+      .map(([source, layer]) => ({ source, text: layer[name]?.trim() ?? '' }))
+      .find(({ text }) => text !== '')
     if (found === undefined) {
       this.sources.set(name, { shown: '', source: 'default' })
       return undefined
@@ -151,12 +144,9 @@ class SettingsReader {
   /** Returns the URL and key of the API. Null selects the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
-    const file = this.value('SEARCH_API_KEY_FILE')
-    const own = this.value('SEARCH_API_KEY')
-    const key = own ?? (file === undefined ? undefined : this.#readKeyFile('SEARCH_API_KEY', file))
-    this.keyFile = own === undefined ? (file ?? null) : null
+    const { secret: key, file, given: keyGiven } = this.#secret('SEARCH_API_KEY')
+    this.keyFile = file
     const problems = this.problems.length
-    const keyGiven = own !== undefined || file !== undefined
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
       this.problems.push(
         'SEARCH_API_URL: expected an address, since a key is set, got nothing; set the address of the API that issued the key',
@@ -168,8 +158,8 @@ class SettingsReader {
       )
     }
     if (url !== undefined) this.problems.push(...addressProblems(url))
-    if (url === undefined || key === undefined || this.problems.length > problems) return null
-    return { url, key: new Secret(key) }
+    if (url === undefined || key === null || this.problems.length > problems) return null
+    return { url, key }
   }
 
   checkLease(leaseMs: number, timeoutMs: number): void {
@@ -180,39 +170,37 @@ class SettingsReader {
     )
   }
 
-  webhook(): Webhook | null {
+  webhook() {
     const url = this.value('MILL_WEBHOOK')
-    const file = this.value('MILL_WEBHOOK_SECRET_FILE')
-    const own = this.value('MILL_WEBHOOK_SECRET')
-    const text =
-      own ?? (file === undefined ? undefined : this.#readKeyFile('MILL_WEBHOOK_SECRET', file))
-    const events = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
+    // Notifications are signed only with a secret.
+    const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
+    const events: readonly string[] = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
     if (url === undefined) return null
     const usual = url.hostname === 'hooks.slack.com' ? 'slack' : 'json'
-    const secret = text === undefined ? null : new Secret(text)
     return { url, secret, events, format: format ?? usual }
   }
 
-  #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): string | undefined {
+  /** Reads a secret from its setting, or else from the file that its other setting names. */
+  #secret(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET') {
+    const file = this.value(`${name}_FILE`)
+    const own = this.value(name)
+    if (own !== undefined) return { secret: new Secret(own), file: null, given: true }
+    if (file === undefined) return { secret: null, file: null, given: false }
+    return { secret: this.#readKeyFile(name, file), file, given: true }
+  }
+
+  #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): Secret | null {
     try {
       const key = readFileSync(file, 'utf8').trim()
-      if (settings[name].shape.safeParse(key).success) return key
+      if (settings[name].shape.safeParse(key).success) return new Secret(key)
       const got = key === '' ? 'nothing' : new Secret(key).describe()
       this.problems.push(`${name}_FILE: expected one key in ${file}, got ${got}`)
     } catch (cause) {
       const { message } = unreadable(file, cause, 'a folder; name the file')
       this.problems.push(`${name}_FILE: ${message}`)
     }
-    return undefined
-  }
-
-  #find(name: string): { text: string; source: SettingSource } | undefined {
-    for (const [source, layer] of this.#layers) {
-      const text = layer[name]?.trim()
-      if (text !== undefined && text !== '') return { text, source }
-    }
-    return undefined
+    return null
   }
 }
 
@@ -245,7 +233,6 @@ function linesWithoutValue(text: string): string[] {
 
 // Detects misspelled settings: a misspelled floor would silently leave the default in force.
 
-/** Source of a value, in order of precedence. */
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
 type Layer = Readonly<Record<string, string | undefined>>
@@ -311,10 +298,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
 
 /** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
 function brokenLine(name: string): string[] {
-  const words = name
-    .split('\n')
-    .filter((line) => !/^\s*#/.test(line))
-    .flatMap((line) => line.match(/[\w-]+/g) ?? [])
+  const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
   // Shows only the name, because the rest of the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)

@@ -11,7 +11,6 @@ interface CsvOptions {
   readonly delimiter?: string
 }
 
-/** Formats rows as CSV lines, each with its line end. */
 export function csvLines(
   rows: readonly (readonly Cell[])[],
   { raw = false, quoteEmpty = false, delimiter = ',' }: CsvOptions = {},

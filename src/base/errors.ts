@@ -19,7 +19,6 @@ export function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** Wraps a thrown value that is not an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
@@ -47,7 +46,6 @@ export abstract class MillError extends Error {
   override readonly name: string = this.constructor.name
 }
 
-/** An invalid flag, argument or input file. */
 export class Misuse extends MillError {
   override readonly exit = exits.usage
 }

@@ -12,25 +12,21 @@ export async function openLog(name: string, secrets: readonly Secret[] = []): Pr
   const options = { name, base: { name, pid: process.pid }, hooks }
   const plain = () => pino(options, pino.destination({ dest: 2, sync: true }))
   if (!process.stderr.isTTY) return plain()
-  const pretty = await loadPretty()
+  const pretty = await import('pino-pretty').catch((error: unknown) => {
+    if (codeOf(error) === 'ERR_MODULE_NOT_FOUND') return null
+    throw error
+  })
   if (pretty !== null) {
-    return pino(options, pretty({ sync: true, destination: 2, ignore: 'pid,name,hostname' }))
+    return pino(
+      options,
+      pretty.default({ sync: true, destination: 2, ignore: 'pid,name,hostname' }),
+    )
   }
   const log = plain()
   log.info('for lines that are easier to read, run: npm install pino-pretty')
   return log
 }
 
-async function loadPretty() {
-  try {
-    return (await import('pino-pretty')).default
-  } catch (error) {
-    if (codeOf(error) === 'ERR_MODULE_NOT_FOUND') return null
-    throw error
-  }
-}
-
-/** A silent log, for tests and for callers without a log. */
 export function quietLog(): Log {
   return pino({ level: 'silent' })
 }

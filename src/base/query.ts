@@ -95,7 +95,6 @@ function join(kind: string, parts: readonly string[]): string {
   return [kind, ...parts].join('\u001f')
 }
 
-/** Groups rows by name, in the order in which the names first occur. */
 export function groupBy<Row, Name>(
   rows: readonly Row[],
   nameOf: (row: Row) => Name,

@@ -17,7 +17,6 @@ export class Secret {
     return this.#value
   }
 
-  /** Identifies a key without revealing it. */
   fingerprint(): string {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }

@@ -33,15 +33,14 @@ function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
 
+/** A web address. */
+function website(example: string) {
+  return address(['http:', 'https:'], example).transform((text) => new URL(text))
+}
+
 const redisText =
   'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
 
-/** A Redis URL for one server, for sentinels, or for cluster nodes. */
-function redis() {
-  return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
-}
-
-/** A duration such as `30s` or `12h`. */
 function duration(expected: string, leastMs = 0) {
   return z.string().transform((text, context) => {
     const value = readDuration(text)
@@ -50,7 +49,6 @@ function duration(expected: string, leastMs = 0) {
   })
 }
 
-/** A comma-separated subset of the given words. */
 function someOf<Word extends string>(words: readonly Word[]) {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((word) => word.trim())
@@ -97,9 +95,7 @@ const rateText = 'a number from 0.00001 up'
 /** One entry per setting: its shape, its default as typed by a user, and a hint for invalid values. */
 export const settings = {
   SEARCH_API_URL: {
-    shape: address(['http:', 'https:'], 'https://api.example.com').transform(
-      (text) => new URL(text),
-    ),
+    shape: website('https://api.example.com'),
     hint: 'give the base address, without /v1/search',
   },
   SEARCH_API_KEY: {
@@ -117,7 +113,10 @@ export const settings = {
     shape: postgres('analyst'),
     hint: `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
   },
-  REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
+  REDIS_URL: {
+    shape: z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText }),
+    hint: 'leave it unset to queue on Postgres',
+  },
   MILL_HOME: {
     shape: z.string(),
     hint: 'name a folder that can be written',
@@ -195,13 +194,11 @@ export const settings = {
     fallback: 'local',
   },
   SEARXNG_URL: {
-    shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
+    shape: website('http://127.0.0.1:8080'),
     hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
   },
   SERVICE_PUBLIC_URL: {
-    shape: address(['http:', 'https:'], 'https://search.example.com').transform(
-      (text) => new URL(text),
-    ),
+    shape: website('https://search.example.com'),
     hint: 'where clients reach the search service, with its path; leave it unset when they reach it directly',
   },
   SERVICE_PASSWORD: {
@@ -217,9 +214,7 @@ export const settings = {
     fallback: '90d',
   },
   MILL_WEBHOOK: {
-    shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
-      (text) => new URL(text),
-    ),
+    shape: website('https://chat.example.com/hook'),
     hint: 'leave it unset for no notices',
   },
   MILL_WEBHOOK_SECRET: {
@@ -250,7 +245,6 @@ export const settings = {
 export type Name = keyof typeof settings
 export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
 
-/** True for a name in the platform's time zone database. */
 export function isZone(zone: string): boolean {
   if (zone === '') return false
   try {

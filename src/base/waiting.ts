@@ -29,7 +29,6 @@ export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   return promise
 }
 
-/** Waits for a time, or until a signal is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await timer(ms, undefined, signal === undefined ? {} : { signal })

@@ -38,7 +38,7 @@ function queueOf(door: Backend): Queue<Note> {
 
 /** Takes jobs until the test ends; each waits until it is released. */
 function workerOf(door: Backend, work: (note: Note) => Promise<void>, concurrency = 1) {
-  const worker: Worker<Note> = door.worker<Note>('notes', work, { concurrency })
+  const worker: Worker<Note> = door.worker<Note>('notes', work, concurrency)
   opened.push(() => worker.close())
   return worker
 }

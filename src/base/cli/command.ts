@@ -8,7 +8,6 @@ import { Closers } from '../waiting.ts'
 import { asTyped, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
-/** Flags, arguments and environment of a command. */
 export interface Call<Options = unknown> {
   /** Flags of the command. Every command has `--json`. */
   readonly options: Options & { readonly json?: true }
@@ -19,7 +18,6 @@ export interface Call<Options = unknown> {
   readonly signal: AbortSignal
 }
 
-/** Help text of a command. */
 interface Manual {
   readonly name: string
   readonly about: string
@@ -62,7 +60,9 @@ export async function runCommand<Options>(
       signal,
     })
   } catch (error) {
-    exit = (await explainAbsent(error)) ?? explain(error)
+    const absent = codeOf(error)?.endsWith('MODULE_NOT_FOUND') === true
+    const missing = absent ? (await import('../packages.ts')).explainMissing(error) : null
+    exit = explain(missing === null ? error : new Misuse(missing, { cause: error }))
   }
   try {
     await closers.close()
@@ -131,17 +131,6 @@ const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Error codes of a server that refuses to read or to change a table. An analyst's login can get either code. */
 const refusal = /^(42501|25006)$/
 
-/** Prints the optional packages that a command lacks. Returns null for any other error. */
-async function explainAbsent(error: unknown): Promise<Exit | null> {
-  if (codeOf(error)?.endsWith('MODULE_NOT_FOUND') !== true) return null
-  const { explainMissing } = await import('../packages.ts')
-  const missing = explainMissing(error)
-  if (missing === null) return null
-  say(`error: ${missing}`)
-  return exits.usage
-}
-
-/** Prints a known error as one line, and an unknown error with its stack trace. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
   if (error instanceof MillError) {
@@ -155,16 +144,13 @@ function explain(error: unknown): Exit {
     return error.errors.map(explain)[0] ?? exits.bug
   }
   const code = codeOf(error) ?? ''
-  if (outage.test(code)) {
-    say(
-      `error: expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`,
-    )
-    return exits.unreachable
-  }
-  if (refusal.test(code)) {
-    say(
-      `error: expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`,
-    )
+  const known = outage.test(code)
+    ? `expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`
+    : refusal.test(code)
+      ? `expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
+      : null
+  if (known !== null) {
+    say(`error: ${known}`)
     return exits.unreachable
   }
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
@@ -180,12 +166,10 @@ export function say(line: string): void {
   process.stderr.write(`${line.replace(controls, '')}\n`)
 }
 
-/** Prints data for people to stdout. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Prints one JSON object to stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }

@@ -8,15 +8,12 @@ import { installed } from '../root.ts'
  */
 interface Command {
   readonly about: string
-  /** Node flags that limit the command's memory. */
   readonly bounds?: readonly string[]
-  /** Documentation page linked in the README. */
   readonly page?: string
   /** Name to type after the word of the command's group. The default is the name of the command itself. */
   readonly as?: string
 }
 
-/** Commands that share a purpose. */
 export interface Group {
   readonly title: string
   /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
@@ -144,7 +141,6 @@ export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
 
 const names = [...commands.keys()].join('|')
 
-/** Matches only known commands. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
 /** Start of each command line. An installed package has a single program. */

@@ -24,7 +24,6 @@ export function wholeFlag(
   throw new Misuse(`expected --${name} to be a whole number up to ${most}, got ${text}`)
 }
 
-/** Parses a positive whole number. */
 export function countFlag(name: string, text: string): number {
   const value = Number(text)
   if (Number.isSafeInteger(value) && value > 0) return value
@@ -59,7 +58,6 @@ export const delimiterNames: Readonly<Record<string, string>> = {
   pipe: '|',
 }
 
-/** Collects the values of a repeated flag. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

@@ -66,7 +66,6 @@ function shown(cell: Cell, widest: number | null): string {
 
 const fewNames = 8
 
-/** Formats the first few of possibly many names. */
 export function firstNames(names: readonly string[]): string {
   if (names.length === 0) return 'none'
   return names.slice(0, fewNames).join(', ') + (names.length > fewNames ? ', …' : '')
@@ -105,7 +104,6 @@ export function flawText(flaws: {
   return parts.join(', ')
 }
 
-/** Quotes a word for the shell if needed. */
 export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

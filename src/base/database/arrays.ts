@@ -13,22 +13,17 @@ const oids = {
   jsonb: 3802,
 } as const
 const headerBytes = 20
-/** First byte of a jsonb value in binary format. */
 const jsonbVersion = 1
 
-/** An array that is built value by value. */
 abstract class ArrayColumn {
-  /** Type of the values. */
-  readonly kind: keyof typeof oids
+  abstract readonly kind: keyof typeof oids
   protected bytes: Buffer
   /** Offset of the next value, right after the length field of the value. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0
 
-  /** Creates a column with an initial buffer of `room` bytes. */
-  constructor(kind: keyof typeof oids, room = 8192) {
-    this.kind = kind
+  constructor(room = 8192) {
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
@@ -56,12 +51,10 @@ abstract class ArrayColumn {
     this.#nulls += 1
   }
 
-  /** Bytes used so far. */
   get size(): number {
     return this.start
   }
 
-  /** True while the column contains only nulls. */
   get blank(): boolean {
     return this.#nulls === this.#count
   }
@@ -73,7 +66,6 @@ abstract class ArrayColumn {
     this.#nulls = 0
   }
 
-  /** Returns the whole array as a parameter. */
   toParameter(): Buffer {
     // An array has one dimension that starts at 1. An empty array has no dimension.
     const oid = oids[this.kind]
@@ -93,9 +85,7 @@ function setInt32(bytes: Buffer, at: number, value: number): void {
 }
 
 export class TextColumn extends ArrayColumn {
-  constructor() {
-    super('text')
-  }
+  override readonly kind = 'text'
 
   add(value: string | null): void {
     if (value === null) return this.takeNull()
@@ -106,9 +96,7 @@ export class TextColumn extends ArrayColumn {
 
 /** An array of ids from `idBytes`: 16 characters with codes below 256. */
 export class UuidColumn extends ArrayColumn {
-  constructor() {
-    super('uuid')
-  }
+  override readonly kind = 'uuid'
 
   add(value: string | null): void {
     if (value === null) return this.takeNull()
@@ -121,9 +109,7 @@ export class UuidColumn extends ArrayColumn {
 }
 
 export class IntegerColumn extends ArrayColumn {
-  constructor() {
-    super('integer')
-  }
+  override readonly kind = 'integer'
 
   add(value: number | null): void {
     if (value === null) return this.takeNull()
@@ -134,9 +120,7 @@ export class IntegerColumn extends ArrayColumn {
 }
 
 export class BooleanColumn extends ArrayColumn {
-  constructor() {
-    super('boolean')
-  }
+  override readonly kind = 'boolean'
 
   add(value: boolean): void {
     this.reserve(1)
@@ -146,9 +130,7 @@ export class BooleanColumn extends ArrayColumn {
 }
 
 export class BigintColumn extends ArrayColumn {
-  constructor() {
-    super('bigint')
-  }
+  override readonly kind = 'bigint'
 
   /** Adds a whole number that JavaScript represents exactly. */
   add(value: number | null): void {
@@ -162,9 +144,7 @@ export class BigintColumn extends ArrayColumn {
 }
 
 export class DoubleColumn extends ArrayColumn {
-  constructor() {
-    super('float8')
-  }
+  override readonly kind = 'float8'
 
   add(value: number | null): void {
     if (value === null) return this.takeNull()
@@ -175,9 +155,7 @@ export class DoubleColumn extends ArrayColumn {
 }
 
 export class JsonbColumn extends ArrayColumn {
-  constructor() {
-    super('jsonb')
-  }
+  override readonly kind = 'jsonb'
 
   add(value: unknown): void {
     if (value === null) return this.takeNull()
@@ -189,9 +167,7 @@ export class JsonbColumn extends ArrayColumn {
 }
 
 export class BytesColumn extends ArrayColumn {
-  constructor(room: number) {
-    super('bytea', room)
-  }
+  override readonly kind = 'bytea'
 
   add(value: Buffer): void {
     this.reserve(value.length)

@@ -25,7 +25,6 @@ export function secondsOf<T extends Date | null>(moment: Expression<T>) {
   return sql<Seconds<T>>`extract(epoch from ${moment})::float8`
 }
 
-/** Seconds from one time to another. */
 export function secondsBetween<A extends Date | null, B extends Date | null>(
   from: Expression<A>,
   to: Expression<B>,

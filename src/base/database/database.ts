@@ -1,7 +1,7 @@
 // Opens the typed database: one pool, prepared statements, session settings.
 
 import { Writable } from 'node:stream'
-import pg, { type Pool as PgPool, type PoolClient } from 'pg'
+import pg, { type PoolClient } from 'pg'
 import { MillError, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
 import {
   CompiledQuery,
@@ -22,7 +22,6 @@ export type Database = Kysely<DB>
 
 export type Transaction = KyselyTransaction<DB>
 
-/** Database connections, for modules that pass them on. */
 export type Pool = pg.Pool
 
 // Counts and ids are far below 2^53, and other number types can't be written as JSON.
@@ -36,7 +35,6 @@ export interface PoolOptions {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max?: number
-  /** Schema for unqualified names. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
@@ -70,6 +68,10 @@ const ledgerStart = `select set_config('synchronous_commit', 'on', false) where 
 /** Opens a pool that survives a server restart. The pool connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
+  // The pool waits for this function before it uses a new connection, and reports its error as the connection error.
+  const settling = {
+    onConnect: (client: pg.ClientBase) => settleSession(client, settings, url),
+  }
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 4,
@@ -79,7 +81,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     // Our own statements may be pipelined. BullMQ's statements are sequential.
     pipeline: options.schema === undefined,
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
-    ...settling(settings, url),
+    ...settling,
   })
   // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
   // process.
@@ -94,14 +96,6 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
-}
-
-/**
- * Builds the function that sets up a new connection. The pool waits for this function before it uses the connection,
- * and reports an error of the function as the connection error.
- */
-function settling(settings: SessionSettings, url: string) {
-  return { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
 }
 
 function settingsOf(options: PoolOptions): SessionSettings {
@@ -133,11 +127,8 @@ export const connectionFailure = '08006'
 
 /** Adds a code to a driver error that has no code. Such an error means that a connection broke. */
 export function giveCode(error: unknown): void {
-  if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
-}
-
-function lacksCode(error: unknown): error is Error {
-  return error instanceof Error && error.constructor === Error && !('code' in error)
+  if (!(error instanceof Error) || error.constructor !== Error || 'code' in error) return
+  Object.assign(error, { code: connectionFailure })
 }
 
 /**
@@ -149,7 +140,6 @@ export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   return new Kysely<DB>({ dialect })
 }
 
-/** Throws a one-line error if the database does not respond. */
 export async function probeDatabase(db: Database): Promise<void> {
   try {
     await sql`select 1`.execute(db)
@@ -196,7 +186,12 @@ export async function settleSession(
 ): Promise<void> {
   const told = toldPid(client)
   if (await isSet(client, settings, told)) return
-  if (await isShared(client, address)) throw refused(address)
+  if (await isShared(client, address)) {
+    const { host } = new URL(address)
+    throw new WrongDatabase(
+      `expected a dedicated session for each connection to ${host}, got a pooler that assigns one to each transaction (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database, or set DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL) to PostgreSQL itself`,
+    )
+  }
   await isSet(client, settings, await pidOf(client))
 }
 
@@ -252,13 +247,6 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
   }
 }
 
-function refused(address: string): WrongDatabase {
-  const { host } = new URL(address)
-  return new WrongDatabase(
-    `expected a dedicated session for each connection to ${host}, got a pooler that assigns one to each transaction (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database, or set DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL) to PostgreSQL itself`,
-  )
-}
-
 /** Maximum number of cached plans per connection. Further statements are planned each time. */
 const mostPlans = 50
 /** Number of uses after which a plan is renewed. The next renewal follows after eight times as many uses, and so on. */
@@ -274,31 +262,11 @@ const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A plan cached by a connection. */
-class Plan {
-  readonly #number: number
-  #uses = 0
-  #last = firstUses
-
-  constructor(number: number) {
-    this.#number = number
-  }
-
-  get name(): string {
-    return `plan_${this.#number}_${this.#last}`
-  }
-
-  /**
-   * Counts a use. Returns the name of the plan if it is due for renewal, because a table may have grown since the plan
-   * was made; otherwise null.
-   */
-  use(): string | null {
-    this.#uses += 1
-    if (this.#uses <= this.#last) return null
-    const old = this.name
-    this.#last *= moreUses
-    return old
-  }
+/** A plan cached by a connection. It is renewed after `last` uses, because a table may have grown since it was made. */
+interface Plan {
+  readonly number: number
+  uses: number
+  last: number
 }
 
 /**
@@ -312,7 +280,6 @@ function gather(client: PoolClient): void {
   setImmediate(() => stream.uncork())
 }
 
-/** Adapts a driver connection for kysely and caches the plans of repeated statements. */
 class PreparedClient implements PostgresPoolClient {
   readonly #client: PoolClient
   readonly #passed = new Set<string>()
@@ -341,24 +308,32 @@ class PreparedClient implements PostgresPoolClient {
     if (text === 'begin') gather(this.#client)
     const plan = values.length === 0 ? undefined : this.#planOf(text)
     if (plan === undefined) return this.#client.query(text, values)
-    const old = plan.use()
-    if (old !== null) void this.#client.query(`deallocate ${old}`).catch(() => undefined)
-    return this.#client.query({ name: plan.name, text, values })
+    plan.uses += 1
+    if (plan.uses > plan.last) {
+      void this.#client.query(`deallocate ${nameOf(plan)}`).catch(() => undefined)
+      plan.last *= moreUses
+    }
+    return this.#client.query({ name: nameOf(plan), text, values })
   }
 
   #planOf(text: string): Plan | undefined {
     const plans = this.#plans
-    if (plans.size < mostPlans && this.#passed.delete(text)) plans.set(text, new Plan(plans.size))
-    else if (plans.size < mostPlans && !plans.has(text)) this.#passed.add(text)
+    if (plans.size < mostPlans && this.#passed.delete(text)) {
+      plans.set(text, { number: plans.size, uses: 0, last: firstUses })
+    } else if (plans.size < mostPlans && !plans.has(text)) this.#passed.add(text)
     return plans.get(text)
   }
+}
+
+function nameOf({ number, last }: Plan): string {
+  return `plan_${number}_${last}`
 }
 
 /**
  * Kysely's dialect with cached plans for repeated statements: planning a short statement takes as long as executing it.
  * Use the dialect only for connections whose statements all look rows up by key.
  */
-function preparedDialect(pool: PgPool): Dialect {
+function preparedDialect(pool: Pool): Dialect {
   const clients = new WeakMap<PoolClient, PreparedClient>()
   const connect = async () => {
     const client = await pool.connect()
@@ -370,15 +345,7 @@ function preparedDialect(pool: PgPool): Dialect {
 }
 
 /** A transaction whose statements are sent without waiting for earlier results. */
-export interface Trip {
-  /**
-   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
-   * fail as well.
-   */
-  run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-  /** Sends the last statement together with the commit. Resolves when both are done. */
-  end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
-}
+export type Trip = Pick<Sent, 'run' | 'end'>
 
 /**
  * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
@@ -397,7 +364,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
   })
 }
 
-class Sent implements Trip {
+class Sent {
   readonly #db: Database
   readonly #connection: DatabaseConnection
   readonly #answers: Promise<unknown>[] = []
@@ -408,6 +375,10 @@ class Sent implements Trip {
     this.#connection = connection
   }
 
+  /**
+   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
+   * fail as well.
+   */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
     // The transaction starts with its first statement, so that it holds no lock or connection before that statement.
@@ -415,6 +386,7 @@ class Sent implements Trip {
     return this.#send(compiled)
   }
 
+  /** Sends the last statement together with the commit. Resolves when both are done. */
   async end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.run(query)
     await this.commit()

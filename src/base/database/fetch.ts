@@ -9,41 +9,38 @@ export interface CellBatch {
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** The statement that fetches rows, and the batch size. */
+type Values = readonly (string | null)[]
+
 interface Fetch {
   readonly text: string
-  readonly values?: readonly (string | null)[]
+  readonly values?: Values
+  /** Number of characters after which a cell is truncated. */
   readonly cell?: number
   readonly signal?: AbortSignal
 }
 
 const batchSize = 2000
 
-/** Fetches the rows of a query in batches. */
 export async function* fetchAll(
   client: PoolClient,
   { text, values = [], cell, signal }: Fetch,
 ): AsyncGenerator<CellBatch> {
   const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
   await declare(client, question, values)
-  const shape = cell === undefined ? null : await shorten(client, { question, values, cell })
-  const size = shape === null ? batchSize : shape.size
+  const shape = cell === undefined ? null : await shorten(client, question, { values, cell })
+  const size = shape?.size ?? batchSize
   for (let first = true; ; first = false) {
     signal?.throwIfAborted()
     const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
-    const batch =
-      shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
     // The first batch is returned even without rows, because a result without rows still has columns.
-    if (rows.length > 0 || first) yield batch
+    if (rows.length > 0 || first) {
+      yield shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
+    }
     if (rows.length < size) return
   }
 }
 
-async function declare(
-  client: PoolClient,
-  question: string,
-  values: readonly (string | null)[],
-): Promise<void> {
+async function declare(client: PoolClient, question: string, values: Values): Promise<void> {
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
     values: [...values],
@@ -58,11 +55,8 @@ const mostCharacters = 8_000_000
 /** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
 async function shorten(
   client: PoolClient,
-  {
-    question,
-    values,
-    cell,
-  }: { question: string; values: readonly (string | null)[]; cell: number },
+  question: string,
+  { values, cell }: { readonly values: Values; readonly cell: number },
 ) {
   const { columns } = await askOnce(client, 'fetch 0 from question')
   const cut = (rows: CellBatch['rows']) =>
@@ -74,22 +68,16 @@ async function shorten(
     const names = columns.map((_, index) => `c${index}`)
     const shown = names.map((name) => `left(${name}::text, ${cell + 1}) as ${name}`)
     await client.query('close question')
-    await declare(
-      client,
-      `select ${shown.join(', ')} from (${question}\n) as asked (${names.join(', ')})`,
-      values,
-    )
+    const list = names.join(', ')
+    const text = `select ${shown.join(', ')} from (${question}\n) as asked (${list})`
+    await declare(client, text, values)
   }
   return { columns, cut, size: Math.min(batchSize, size) }
 }
 
 const asText = { getTypeParser: () => (value: string) => value }
 
-export async function askOnce(
-  client: PoolClient,
-  text: string,
-  values: readonly (string | null)[] = [],
-): Promise<CellBatch> {
+export async function askOnce(client: PoolClient, text: string, values: Values = []) {
   const { rows, fields } = await client.query<(string | null)[]>({
     text,
     values: [...values],
@@ -100,45 +88,44 @@ export async function askOnce(
   const columns = fields.map(({ name, dataTypeID }) => {
     return { name, kind: kindOfCell(dataTypeID), type: dataTypeID }
   })
-  return { columns, rows }
+  return { columns, rows } satisfies CellBatch
 }
 
 /** Kind of the values in a column, as far as the kind affects the output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
-/** A result column as described by the server. */
 export interface CellColumn {
   readonly name: string
   readonly kind: ColumnKind
   readonly type: number
 }
 
-const kinds: Readonly<Record<number, ColumnKind>> = {
-  16: 'boolean',
-  20: 'number',
-  21: 'number',
-  23: 'number',
-  700: 'number',
-  701: 'number',
-  1700: 'number',
-  114: 'json',
-  3802: 'json',
-  1184: 'instant',
-  1000: 'list',
-  1005: 'list',
-  1007: 'list',
-  1009: 'list',
-  1015: 'list',
-  1016: 'list',
-  1021: 'list',
-  1022: 'list',
-  1231: 'list',
-  2951: 'list',
-}
+const bigintList = 1016
+const {
+  BOOL,
+  INT8,
+  INT2,
+  INT4,
+  FLOAT4,
+  FLOAT8,
+  NUMERIC,
+  JSON: json,
+  JSONB,
+  TIMESTAMPTZ,
+} = pg.types.builtins
 
-/** Kind of a server type. Unknown types count as text. */
+/** Server types by kind. Any other type counts as text. */
+const kinds: readonly (readonly [ColumnKind, readonly number[]])[] = [
+  ['boolean', [BOOL]],
+  ['number', [INT8, INT2, INT4, FLOAT4, FLOAT8, NUMERIC]],
+  ['json', [json, JSONB]],
+  ['instant', [TIMESTAMPTZ]],
+  // Arrays, for which the driver has no names.
+  ['list', [1000, 1005, 1007, 1009, 1015, bigintList, 1021, 1022, 1231, 2951]],
+]
+
 export function kindOfCell(type: number): ColumnKind {
-  return kinds[type] ?? 'text'
+  return kinds.find(([, types]) => types.includes(type))?.[0] ?? 'text'
 }
 
 /** Item of an array as parsed by the driver, which knows fewer types than the server. */
@@ -148,12 +135,6 @@ const readList = pg.types.getTypeParser as (type: number) => (text: string) => r
 
 export function listIn(text: string, type: number): readonly Listed[] {
   return readList(type)(text)
-}
-
-const bigintList = 1016
-
-function numberIn(value: unknown, type: number): unknown {
-  return type === bigintList && typeof value === 'string' ? Number(value) : value
 }
 
 export function jsonValue(text: string | null, { kind, type }: CellColumn): unknown {
@@ -172,7 +153,9 @@ export function jsonValue(text: string | null, { kind, type }: CellColumn): unkn
     case 'json':
       return JSON.parse(text) as unknown
     case 'list':
-      return listIn(text, type).map((value) => numberIn(value, type))
+      return listIn(text, type).map((item) =>
+        type === bigintList && typeof item === 'string' ? Number(item) : item,
+      )
     case 'text':
       return text
     default:

@@ -13,7 +13,6 @@ export type * from 'kysely'
 export type CompiledQuery<T = unknown> = Builder.CompiledQuery<T>
 export type Kysely<T> = Builder.Kysely<T>
 
-/** Counts the rows that a query selects. */
 export async function countOf(
   db: Builder.Kysely<DB>,
   rows: Builder.AliasableExpression<object>,

@@ -4,25 +4,19 @@ import { npmRun } from '../cli/commands.ts'
 import { hash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { z } from 'zod'
 import { codeOf, MillError, reasonOf, WrongDatabase } from '../errors.ts'
 import { root } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
-import { type Kysely, type Migration, Migrator, sql } from './kysely.ts'
+import { type Kysely, Migrator, sql } from './kysely.ts'
 
-/** A migration: the baseline, or a file of `sql/migrations`. */
-interface MigrationFile {
-  readonly name: string
-  readonly text: string
-  readonly sha256: string
-}
+type MigrationFile = ReturnType<typeof migration>
 
-/** Folder with the SQL files: the baseline in `schema`, and later changes in `migrations`. */
 const sqlFolder = join(root, 'sql')
 
-/** The baseline: the first migration, consisting of the files of `sql/schema`. */
+/** The first migration, consisting of the files of `sql/schema`. */
 const baseline = '0001_schema'
 
 /** Files of the baseline, in dependency order. */
@@ -57,7 +51,7 @@ export function readMigrations(folder = sqlFolder): readonly MigrationFile[] {
   ]
 }
 
-function migration(name: string, text: string): MigrationFile {
+function migration(name: string, text: string) {
   return { name, text, sha256: hash('sha256', text, 'hex') }
 }
 
@@ -72,10 +66,7 @@ const leastVersion = 150_000
 // interest to analysts.
 const schema = 'migrations'
 
-interface Applied {
-  readonly name: string
-  readonly sha256: string
-}
+type Applied = Pick<MigrationFile, 'name' | 'sha256'>
 
 /**
  * Applies pending migrations once, even if several hosts call this function at the same time. Returns the names of the
@@ -91,17 +82,24 @@ export async function migrateDatabase(
   compare(await readApplied(db), files)
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => provide(files) },
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(files.map((file) => [file.name, { up: (trx) => apply(trx, file) }])),
+    },
     migrationTableSchema: schema,
     migrationTableName: 'applied',
     migrationLockTableName: 'lock',
   })
   const { error, results = [] } = await migrator.migrateToLatest()
-  if (error !== undefined)
-    throw explain(
-      error,
-      results.find((one) => one.status === 'Error'),
+  if (error instanceof MillError) throw error
+  if (error !== undefined) {
+    const failed = results.find((one) => one.status === 'Error')
+    const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
+    throw new WrongDatabase(
+      `expected ${what} to be applied, got: ${reasonOf(error)}; nothing was changed: fix the cause, then run ${npmRun('migrate')} again`,
+      { cause: error },
     )
+  }
   return results.map((one) => one.migrationName)
 }
 
@@ -176,10 +174,6 @@ function placeOf(name: string): string {
   return name === baseline ? 'sql/schema' : `sql/migrations/${name}.sql`
 }
 
-function provide(files: readonly MigrationFile[]): Record<string, Migration> {
-  return Object.fromEntries(files.map((file) => [file.name, { up: (db) => apply(db, file) }]))
-}
-
 /**
  * Runs within kysely's lock and transaction, so that the changes are committed together with the checksum of the file.
  */
@@ -196,16 +190,6 @@ async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
   await sql`insert into ${table} (name, sha256) values (${file.name}, ${file.sha256})`.execute(db)
 }
 
-function explain(cause: unknown, failed: { migrationName: string } | undefined): MillError {
-  if (cause instanceof MillError) return cause
-  const reason = reasonOf(cause)
-  const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
-  return new WrongDatabase(
-    `expected ${what} to be applied, got: ${reason}; nothing was changed: fix the cause, then run ${npmRun('migrate')} again`,
-    { cause },
-  )
-}
-
 /** A file in `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
@@ -215,20 +199,12 @@ export interface ViewFile {
   readonly checksum: string
 }
 
-interface ViewFiles {
-  /** Files of the views in dependency order. */
-  readonly files: readonly ViewFile[]
-  /** Column comments by name, for columns without a comment in their file. */
-  readonly words: ReadonlyMap<string, string>
-}
+type Words = ReturnType<typeof readViews>['words']
 
-/** Folder of the views, with one subfolder per family. */
-const viewFolder = join(sqlFolder, 'views')
-const wordsFile = join(sqlFolder, 'columns.json')
-
-/** Reads all definitions in dependency order. */
-export function readViews(folder = viewFolder): ViewFiles {
-  const words = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(wordsFile, 'utf8')))
+/** Reads all views, and column comments by name for columns without a comment in their file. */
+export function readViews(folder = join(sqlFolder, 'views')) {
+  const wordsFile = readFileSync(join(sqlFolder, 'columns.json'), 'utf8')
+  const words = z.record(z.string(), z.string()).parse(JSON.parse(wordsFile))
   const meaning = JSON.stringify(words)
   const found = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.sql'))
@@ -237,7 +213,7 @@ export function readViews(folder = viewFolder): ViewFiles {
       const checksum = hash('sha256', `${text}\u001f${meaning}`, 'hex')
       return { name: basename(path, '.sql'), path, text, checksum }
     })
-  return { files: inOrder(found), words: new Map(Object.entries(words)) }
+  return { files: inOrder(found), words }
 }
 
 function inOrder(files: readonly ViewFile[]): readonly ViewFile[] {
@@ -270,93 +246,69 @@ const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
 export async function applyViews(pool: Pool, { files, words } = readViews()): Promise<string[]> {
-  const client = await pool.connect()
-  try {
-    const { rows } = await client.query<{ name: string; checksum: string }>(
-      'select name, checksum from public.view_files',
-    )
-    const there = new Map(rows.map(({ name, checksum }) => [name, checksum]))
-    const changed = files.filter(({ name, checksum }) => there.get(name) !== checksum)
-    for (const file of changed) await applyOne(client, file, words)
-    return changed.map(({ name }) => name)
-  } finally {
-    client.release()
-  }
+  const db = openDatabase(pool)
+  const rows = await db.selectFrom('view_files').select(['name', 'checksum']).execute()
+  const there = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const changed = files.filter(({ name, checksum }) => there.get(name) !== checksum)
+  for (const file of changed) await applyOne(db, file, words)
+  return changed.map(({ name }) => name)
 }
 
-async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
+async function applyOne(db: Database, file: ViewFile, words: Words) {
   for (let attempt = 1; ; attempt++) {
     try {
-      await replace(client, file, words)
+      await db.transaction().execute((trx) => replace(trx, file, words))
       return
     } catch (cause) {
-      await client.query('rollback')
-      if (codeOf(cause) !== lockNotAvailable) throw explainView(file, cause)
-      if (attempt === attempts) throw inUse(file, cause)
+      if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(file, cause)
       // Lets waiting readers go first.
       await pause(50 + Math.random() * 100)
     }
   }
 }
 
-async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
-  await client.query('begin')
+async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
   // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
-  await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
+  await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
   // Changing a view waits for the readers of the view, and all later queries would queue behind the change.
-  await client.query("set local lock_timeout = '100ms'")
-  await client.query('set local search_path = public')
-  await client.query(file.text)
-  await commentColumns(client, file.name, words)
-  await client.query(
-    `insert into view_files (name, checksum)
-    values ($1, $2)
-    on conflict (name) do update
-    set checksum = excluded.checksum,
-      applied_at = now()`,
-    [file.name, file.checksum],
-  )
-  await client.query('commit')
-}
-
-async function commentColumns(client: PoolClient, name: string, words: ViewFiles['words']) {
-  const { rows } = await client.query<{ relation: string; column: string }>(
-    `select attrelid::regclass::text as relation, attname as column
+  await sql`set local lock_timeout = '100ms'`.execute(trx)
+  await sql`set local search_path = public`.execute(trx)
+  await sql.raw(text).execute(trx)
+  const { rows } = await sql<{ statement: string }>`
+    select format('comment on column %s.%I is %L', attrelid::regclass, attname, words.value) as statement
     from pg_attribute
-    where attrelid in (to_regclass('analysis.' || quote_ident($1)), to_regclass('public.' || quote_ident($1)))
+    join json_each_text(${JSON.stringify(words)}) as words on words.key = attname
+    where attrelid in (to_regclass('analysis.' || quote_ident(${name})), to_regclass('public.' || quote_ident(${name})))
       and attnum > 0
       and not attisdropped
-      and col_description(attrelid, attnum) is null`,
-    [name],
-  )
-  for (const { relation, column } of rows) {
-    const meaning = words.get(column)
-    if (meaning === undefined) continue
-    const text = client.escapeLiteral(meaning)
-    await client.query(
-      `comment on column ${relation}.${client.escapeIdentifier(column)} is ${text}`,
+      and col_description(attrelid, attnum) is null`.execute(trx)
+  for (const { statement } of rows) await sql.raw(statement).execute(trx)
+  await trx
+    .insertInto('view_files')
+    .values({ name, checksum })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet({ checksum, applied_at: sql`now()` }),
     )
-  }
+    .execute()
 }
 
 const lockNotAvailable = '55P03'
 const invalidTableDefinition = '42P16'
 
-function explainView(file: ViewFile, cause: unknown): WrongDatabase {
-  const reason = reasonOf(cause)
+function explain(file: ViewFile, cause: unknown): WrongDatabase {
+  const again = `then run ${npmRun('migrate')} again`
+  if (codeOf(cause) === lockNotAvailable) {
+    return new WrongDatabase(
+      `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, ${again}`,
+      { cause },
+    )
+  }
   const advice =
     codeOf(cause) === invalidTableDefinition
       ? 'the columns of a view cannot change; add new ones at the end'
-      : `fix the cause, then run ${npmRun('migrate')} again`
+      : `fix the cause, ${again}`
   return new WrongDatabase(
-    `expected sql/views/${file.path} to be put in place, got: ${reason}; ${advice}`,
-    { cause },
-  )
-}
-
-function inUse(file: ViewFile, cause: unknown): WrongDatabase {
-  return new WrongDatabase(
-    `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, then run ${npmRun('migrate')} again`,
+    `expected sql/views/${file.path} to be put in place, got: ${reasonOf(cause)}; ${advice}`,
     { cause },
   )
 }

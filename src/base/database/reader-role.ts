@@ -3,27 +3,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
-import { sumTables } from './facts.ts'
-
-/** Error codes of an analyst's login: permission denied, and read-only transaction. */
-const readersOnly = ['42501', '25006']
+import { dictionaryTables, factTables, sumTables } from './facts.ts'
+import { only } from './sql-file.ts'
 
 /** Creates the read-only role, or renews its grants. Returns null if our own role may not create roles. */
 export async function ensureReader(pool: Pool): Promise<string | null> {
-  const client = await pool.connect()
   try {
-    // Roles are shared by the whole server, so the database's oid distinguishes two installations.
-    const { rows } = await client.query<{ role: string }>(
-      "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
-    )
-    const role = rows[0]?.role ?? ''
-    await inTransaction(client, () => grantReader(client, role))
-    return role
+    return await inTransaction(pool, grantReader)
   } catch (error) {
     if (isReadersOnly(error)) return null
     throw error
-  } finally {
-    client.release()
   }
 }
 
@@ -39,7 +28,12 @@ export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | nu
   return rows[0]?.role ?? null
 }
 
-async function grantReader(client: PoolClient, role: string): Promise<void> {
+async function grantReader(client: PoolClient): Promise<string> {
+  // Roles are shared by the whole server, so the database's oid distinguishes two installations.
+  const { rows } = await client.query<{ role: string }>(
+    "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
+  )
+  const { role } = only(rows)
   await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
   await withholdLocks(client)
   const { rowCount } = await client.query('select from pg_roles where rolname = $1', [role])
@@ -59,6 +53,7 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
     -- Only a member of the reader role can act as it.
     grant ${role} to current_user;
   `)
+  return role
 }
 
 /**
@@ -106,12 +101,7 @@ export async function ensureAnalyst(pool: Pool, name: string) {
       'expected a DATABASE_URL whose user may create roles, got one who may not; ask the administrator of the server, or give that user CREATEROLE',
     )
   }
-  const client = await pool.connect()
-  try {
-    return await inTransaction(client, () => grantAnalyst(client, name, reader))
-  } finally {
-    client.release()
-  }
+  return inTransaction(pool, (client) => grantAnalyst(client, name, reader))
 }
 
 async function grantAnalyst(client: PoolClient, name: string, reader: string) {
@@ -159,19 +149,21 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   return { name, password }
 }
 
-async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query('begin')
+async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
   try {
-    const result = await work()
+    await client.query('begin')
+    const result = await work(client)
     await client.query('commit')
     return result
   } catch (error) {
     await client.query('rollback')
     throw error
+  } finally {
+    client.release()
   }
 }
 
-/** Performs a change, and explains the error if the login is read-only. */
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()
@@ -183,8 +175,9 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
+/** True for permission denied, and for a read-only transaction. */
 function isReadersOnly(error: unknown): boolean {
-  return readersOnly.includes(codeOf(error) ?? '')
+  return ['42501', '25006'].includes(codeOf(error) ?? '')
 }
 
 /**
@@ -207,16 +200,8 @@ export const readable = [
   'stops',
   'searches',
   'raw_answers',
-  'organic_results',
-  'pages',
-  'domains',
-  'entities',
-  'search_entities',
-  'clusters',
-  'search_clusters',
-  'related_searches',
-  'search_related_searches',
-  'search_features',
+  ...factTables,
+  ...dictionaryTables,
   'answer_fields',
   'rejected_lines',
   'nights',

@@ -7,11 +7,7 @@ import { root } from '../root.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-interface StatementFile {
-  /** Text of the statement, with `$1`, `$2` and so on in place of the names of parameters. */
-  readonly text: string
-  readonly names: readonly string[]
-}
+type StatementFile = ReturnType<typeof nameParameters>
 
 const files = new Map<string, StatementFile>()
 
@@ -34,7 +30,6 @@ export function statement<Row = unknown>(
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** Runs a statement of `sql/statements` and returns its rows. */
 export async function readRows<Row>(
   db: Database,
   name: string,
@@ -44,7 +39,6 @@ export async function readRows<Row>(
   return rows
 }
 
-/** Binds the values of the named parameters of a statement. */
 export function bindParameters<Row>(
   path: string,
   { text, names }: StatementFile,
@@ -74,8 +68,8 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Numbers the named parameters of a statement. Equal names get equal numbers. */
-export function nameParameters(sqlText: string): StatementFile {
+/** Replaces the named parameters of a statement by `$1`, `$2` and so on. Equal names get equal numbers. */
+export function nameParameters(sqlText: string) {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {
     if (name === undefined) return found

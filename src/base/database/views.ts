@@ -3,20 +3,17 @@
 import { Misuse } from '../errors.ts'
 import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
-import { sql } from './kysely.ts'
+import { CompiledQuery, sql } from './kysely.ts'
 
-/** Settings for reading the views. Undefined settings keep the defaults of the database. */
+/** Undefined settings keep the defaults of the database. */
 export interface ViewReading {
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */
   readonly origins?: string | undefined
-  /** If true, includes answers of suspect nights. */
-  readonly suspects?: boolean
-  /** Queries and days to restrict the views to. */
+  readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
 }
 
-/** Settings for a transaction that reads the views. */
 export function readingSettings({
   timeoutMs,
   origins,
@@ -30,7 +27,11 @@ export function readingSettings({
     ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
     ...(origins === undefined ? {} : { 'querymill.origins': origins }),
     ...(suspects === undefined ? {} : { 'querymill.suspects': suspects ? 'show' : '' }),
-    ...(slice === undefined ? {} : sliceSettings(slice)),
+    ...(slice === undefined || slice.conditions.length === 0
+      ? {}
+      : { 'querymill.slice': JSON.stringify(slice.conditions) }),
+    ...(slice?.since === undefined ? {} : { 'querymill.since': slice.since }),
+    ...(slice?.until === undefined ? {} : { 'querymill.until': slice.until }),
   }
 }
 
@@ -40,10 +41,8 @@ export const setSettings =
 
 export async function prepareReading(trx: Database, reading: ViewReading): Promise<void> {
   const settings = readingSettings(reading)
-  await sql`
-    select set_config(name, value, true)
-    from unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) as given (name, value)
-  `.execute(trx)
+  const values = [Object.keys(settings), Object.values(settings)]
+  await trx.executeQuery(CompiledQuery.raw(setSettings, values))
 }
 
 /** Queries and days to include, passed as settings so that every view can use them. */
@@ -85,7 +84,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const between = given.get('between')?.at(-1)
   const since = given.get('since')?.at(-1)
   const until = given.get('until')?.at(-1)
-  if (between === undefined) return inOrder(readDay('since', since), readDay('until', until))
+  if (between === undefined) return spanOf(readDay('since', since), readDay('until', until))
   if (since !== undefined || until !== undefined) {
     throw new Misuse('expected --between or --since and --until, got both; leave one out')
   }
@@ -95,10 +94,10 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
       `expected --between to name two days, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
     )
   }
-  return inOrder(readDay('between', first), readDay('between', last))
+  return spanOf(readDay('between', first), readDay('between', last))
 }
 
-function inOrder(since: string | undefined, until: string | undefined) {
+function spanOf(since: string | undefined, until: string | undefined) {
   if (since !== undefined && until !== undefined && since > until) {
     throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
   }
@@ -112,27 +111,16 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
   throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 
-/** Settings that pass the slice to the views. */
-function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<string, string>> {
-  return {
-    ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
-    ...(since === undefined ? {} : { 'querymill.since': since }),
-    ...(until === undefined ? {} : { 'querymill.until': until }),
-  }
-}
-
-/** Returns the lists named by the slice; null if the slice names no list. */
-function chosenLists({ conditions }: Slice): readonly string[] | null {
-  const lists = conditions
+function chosenLists({ conditions }: Slice): readonly string[] {
+  return conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))
-    .flat()
-  return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
+    .flatMap((condition) => condition.map((label) => label.slice('+list='.length)))
 }
 
 /** Returns the only list named by the slice; null if the slice names no list or several lists. */
 export function onlyList(slice: Slice): string | null {
-  const lists = chosenLists(slice)
-  return lists?.length === 1 ? (lists[0] ?? null) : null
+  const [list, ...more] = chosenLists(slice)
+  return list === undefined || more.length > 0 ? null : list
 }
 
 /**
@@ -141,7 +129,7 @@ export function onlyList(slice: Slice): string | null {
  */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
-  return (list) => chosen?.includes(list) ?? true
+  return (list) => chosen.length === 0 || chosen.includes(list)
 }
 
 /** Describes the conditions of a slice, all of which must hold. */
@@ -158,7 +146,7 @@ function labelWords(label: string): string {
 
 /** Returns a hint if no query ever had a tag used in the slice; otherwise null. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
-  const wanted = labelsOf(slice)
+  const wanted = [...new Set(slice.conditions.flat().map((label) => label.slice(1)))]
   if (wanted.length === 0) return null
   const { rows } = await sql<{ label: string }>`
     select wanted as label
@@ -183,11 +171,6 @@ export function wantedLabels({ conditions }: Slice): readonly string[] {
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Tags used in the slice. */
-function labelsOf({ conditions }: Slice): readonly string[] {
-  return [...new Set(conditions.flat().map((label) => label.slice(1)))]
-}
-
 /** Tags prefixed with + (present) or - (absent). At least one of the tags must hold. */
 type Condition = readonly string[]
 
@@ -204,7 +187,7 @@ const mostConditions = 200
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
 function readCondition(typed: string): readonly Condition[] {
   const reader = { typed, tokens: cut(typed) }
-  const conditions = either(reader, true)
+  const conditions = joined(reader, 'or', true)
   if (reader.tokens.length > 0) throw unclear(typed)
   return conditions
 }
@@ -231,21 +214,23 @@ function cut(typed: string): Token[] {
   return tokens
 }
 
-/** Parses tags joined by "or", which has the lowest precedence. Under "not", "or" becomes "and", and vice versa. */
-function either(reader: Reader, wanted: boolean): readonly Condition[] {
-  let found = both(reader, wanted)
-  while (reader.tokens[0]?.kind === 'or') {
+/** Parses tags joined by "or", which has the lowest precedence, or by "and". */
+function joined(reader: Reader, word: 'and' | 'or', wanted: boolean): readonly Condition[] {
+  const next = () => (word === 'or' ? joined(reader, 'and', wanted) : single(reader, wanted))
+  // Under "not", "or" becomes "and", and vice versa.
+  const all = wanted === (word === 'and')
+  let found = next()
+  while (reader.tokens[0]?.kind === word) {
     reader.tokens.shift()
-    found = join(reader, wanted ? 'or' : 'and', [found, both(reader, wanted)])
-  }
-  return found
-}
-
-function both(reader: Reader, wanted: boolean): readonly Condition[] {
-  let found = single(reader, wanted)
-  while (reader.tokens[0]?.kind === 'and') {
-    reader.tokens.shift()
-    found = join(reader, wanted ? 'and' : 'or', [found, single(reader, wanted)])
+    const more = next()
+    found = all
+      ? [...found, ...more]
+      : found.flatMap((first) => more.map((second) => [...new Set([...first, ...second])]))
+    if (found.length > mostConditions) {
+      throw new Misuse(
+        `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(reader.typed)}; split it into two queries`,
+      )
+    }
   }
   return found
 }
@@ -255,24 +240,9 @@ function single(reader: Reader, wanted: boolean): readonly Condition[] {
   if (token?.kind === 'not') return single(reader, !wanted)
   if (token?.kind === 'label') return [[`${wanted ? '+' : '-'}${token.text}`]]
   if (token?.kind !== '(') throw unclear(reader.typed)
-  const found = either(reader, wanted)
+  const found = joined(reader, 'or', wanted)
   if (reader.tokens.shift()?.kind !== ')') throw unclear(reader.typed)
   return found
-}
-
-function join(
-  { typed }: Reader,
-  word: 'and' | 'or',
-  [one, other]: readonly [readonly Condition[], readonly Condition[]],
-): readonly Condition[] {
-  const joined =
-    word === 'and'
-      ? [...one, ...other]
-      : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
-  if (joined.length <= mostConditions) return joined
-  throw new Misuse(
-    `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(typed)}; split it into two queries`,
-  )
 }
 
 function unclear(typed: string): Misuse {

@@ -37,7 +37,6 @@ import {
   checkMajor,
   isMissing,
   openHome,
-  ownerOf,
   readIfThere,
   readState,
   type State,
@@ -57,11 +56,8 @@ export interface StartOptions {
 export interface Postgres {
   readonly url: string
   readonly data: string
-  /** False if the server was already running. */
   readonly started: boolean
 }
-
-const usualPatienceMs = 30_000
 
 /**
  * Returns the embedded PostgreSQL of this home, and starts it if needed. The server keeps running after the command.
@@ -71,13 +67,18 @@ export async function ensurePostgres(
   options: StartOptions = {},
 ): Promise<Postgres> {
   const home = openHome(givenHome)
-  const known = readState(home)
-  if (known !== null && (await isRunning(known))) return describe(known, false)
+  const running = await findRunning(home)
+  if (running !== null) return { url: urlOf(running), data: running.data, started: false }
   return withLock(join(home, 'postgres.lock'), async () => {
-    const state = readState(home)
-    if (state !== null && (await isRunning(state))) return describe(state, false)
-    return describe(await start(home, state, options), true)
+    const earlier = await findRunning(home)
+    const state = earlier ?? (await start(home, options))
+    return { url: urlOf(state), data: state.data, started: earlier === null }
   })
+}
+
+async function findRunning(home: string): Promise<State | null> {
+  const state = readState(home)
+  return state !== null && (await isRunning(state)) ? state : null
 }
 
 /** Stops the server of this home. Returns false if no server was running. */
@@ -86,8 +87,12 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   return withLock(join(home, 'postgres.lock'), async () => {
     const state = readState(home)
     if (state === null || findPostmaster(state.data) === null) return false
-    await stopCluster(await prepareServer(state.data), state.data)
-    return true
+    const { user, binaries } = await prepareServer(state.data)
+    // The data is safe, whichever way the server ends.
+    const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${state.data}`]
+    const ended = await runAs(user, program(binaries, 'pg_ctl'), args)
+    if (ended.code === 0) return true
+    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
   })
 }
 
@@ -106,38 +111,34 @@ async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
 
-function describe(state: State, started: boolean): Postgres {
-  return { url: urlOf(state), data: state.data, started }
-}
-
-async function prepareServer(data: string): Promise<Server> {
-  const user = serverUser(ownerOf(data))
+/** Finds the programs and the user of a server with this data folder. */
+async function prepareServer(data: string) {
+  const user = serverUser(statSync(data, { throwIfNoEntry: false }) ?? null)
   return { user, binaries: await prepareBinaries(findBinaries(), user, dirname(data)) }
 }
 
-async function start(home: string, old: State | null, options: StartOptions): Promise<State> {
+async function start(
+  home: string,
+  { say, tuning = {}, patienceMs = 30_000 }: StartOptions,
+): Promise<State> {
   const found = findBinaries()
-  let state = old
+  let state = readState(home)
   if (state === null || !existsSync(state.data)) {
-    options.say?.('starting the embedded PostgreSQL (the first start takes about a second)')
-    state = await makeData(home, options.tuning ?? {})
+    say?.('starting the embedded PostgreSQL (the first start takes about a second)')
+    state = await makeData(home, tuning)
   }
   checkMajor(state.data, found.major)
-  const patienceMs = options.patienceMs ?? usualPatienceMs
   const running = await waitForRunning(state, patienceMs)
-  if (running !== null) {
-    writeState(home, running)
-    return running
-  }
-  return startFresh(home, state, { tuning: options.tuning ?? {}, patienceMs })
+  if (running === null) return startFresh(home, state, { tuning, patienceMs })
+  writeState(home, running)
+  return running
 }
 
 async function makeData(home: string, tuning: Tuning): Promise<State> {
-  const place = await choosePlace(home, serverUser(null))
-  const data = join(place, 'postgres')
+  const data = join(await choosePlace(home, serverUser(null)), 'postgres')
   const password = randomBytes(24).toString('base64url')
   const state = { data, port: await freePort(), password }
-  await makeCluster(await prepareServer(data), data, { password, tuning })
+  await makeCluster(await prepareServer(data), state, tuning)
   writeState(home, state)
   return state
 }
@@ -168,7 +169,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
 async function startFresh(
   home: string,
   old: State,
-  { tuning, patienceMs }: { tuning: Tuning; patienceMs: number },
+  { tuning, patienceMs }: Required<Pick<StartOptions, 'tuning' | 'patienceMs'>>,
 ): Promise<State> {
   const server = await prepareServer(old.data)
   const deadline = Date.now() + patienceMs
@@ -191,12 +192,8 @@ async function startFresh(
   }
 }
 
-interface Server {
-  readonly binaries: Binaries
-  readonly user: User
-}
+type Server = Awaited<ReturnType<typeof prepareServer>>
 
-/** Server settings that differ from the defaults of the server. */
 type Tuning = Readonly<Record<string, string>>
 
 const usual: Tuning = {
@@ -220,11 +217,7 @@ const usual: Tuning = {
 const logLimitBytes = 8_000_000
 
 /** Creates an empty cluster atomically: a crash in between leaves no partial cluster under the final name. */
-async function makeCluster(
-  server: Server,
-  data: string,
-  { password, tuning }: { password: string; tuning: Tuning },
-): Promise<void> {
+async function makeCluster(server: Server, { data, password }: State, tuning: Tuning) {
   const draft = `${data}.${randomBytes(6).toString('hex')}`
   const secret = `${draft}.password`
   try {
@@ -277,16 +270,6 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
   return ended.code === 0
 }
 
-/** Stops the server. The data is safe, whichever way the server ends. */
-async function stopCluster(server: Server, data: string): Promise<void> {
-  const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
-  const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
-  if (ended.code !== 0) {
-    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
-  }
-}
-
-/** Last lines of the server's log, for error messages. */
 function lastWords(data: string): string {
   const lines = readIfThere(join(data, 'server.log'))?.trim().split('\n') ?? []
   return lines.slice(-3).join(' / ')
@@ -299,8 +282,8 @@ type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
  * Connects to the stored port. Only a real connection proves that a server is alive, because pids and lock files may be
  * stale.
  */
-async function contact(state: State, database = 'querymill'): Promise<Contact> {
-  const pool = openPool(urlOf(state, database), { name: 'start', max: 1 })
+async function contact(state: State): Promise<Contact> {
+  const pool = openPool(urlOf(state), { name: 'start', max: 1 })
   try {
     const { rows } = await pool.query<{ data: string }>(
       "select current_setting('data_directory') as data",
@@ -308,28 +291,15 @@ async function contact(state: State, database = 'querymill'): Promise<Contact> {
     const data = rows[0]?.data ?? ''
     return realpathSync(data) === realpathSync(state.data) ? 'ours' : 'stranger'
   } catch (error) {
-    return judge(codeOf(error))
+    const code = codeOf(error) ?? ''
+    if (code === '3D000') return 'empty'
+    // The password, the user or the file is wrong, so another server has taken the port.
+    return ['28P01', '28000', 'ENOENT'].includes(code) ? 'stranger' : 'silent'
   } finally {
     await pool.end()
   }
 }
 
-function judge(code: string | null): Contact {
-  switch (code) {
-    case '3D000':
-      return 'empty'
-    // The password, the user or the file is wrong, so another server has taken the port.
-    case '28P01':
-    case '28000':
-    case 'ENOENT':
-      return 'stranger'
-    case null:
-    default:
-      return 'silent'
-  }
-}
-
-/** Creates our database if it does not exist. */
 async function createDatabase(state: State): Promise<void> {
   const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
   try {
@@ -408,7 +378,6 @@ function makeOwn(folder: string): boolean {
   return true
 }
 
-/** The programs of the embedded PostgreSQL. */
 export interface Binaries {
   readonly folder: string
   readonly version: string

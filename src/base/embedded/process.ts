@@ -34,11 +34,8 @@ export async function endProcess(
   isOurs: () => boolean,
   patienceMs: number,
 ): Promise<void> {
-  const signals = [
-    ['SIGTERM', patienceMs],
-    ['SIGKILL', 5_000],
-  ] as const
-  for (const [signal, wait] of signals) {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const deadline = Date.now() + (signal === 'SIGTERM' ? patienceMs : 5_000)
     if (!isOurs()) return
     try {
       process.kill(pid, signal)
@@ -46,7 +43,7 @@ export async function endProcess(
       if (codeOf(error) === 'ESRCH') return
       throw error
     }
-    for (const deadline = Date.now() + wait; isOurs() && Date.now() < deadline;) await pause(20)
+    while (isOurs() && Date.now() < deadline) await pause(20)
   }
 }
 
@@ -62,7 +59,11 @@ interface ProgramOptions {
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  return spawn(process.execPath, [...wordsFor(job), ...args], {
+  // The compiled file or, if the caller runs from sources, the file that `run.mjs` chooses.
+  const words = import.meta.url.endsWith('.ts')
+    ? [join(root, 'run.mjs'), job]
+    : [join(root, 'dist', 'jobs', `${job}.js`)]
+  return spawn(process.execPath, [...words, ...args], {
     cwd: workplace,
     env: Object.fromEntries(set),
     detached,
@@ -70,33 +71,16 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/**
- * Returns the Node arguments for a job: the compiled file or, if the caller runs from sources, the file that `run.mjs`
- * chooses.
- */
-function wordsFor(job: string): readonly string[] {
-  return import.meta.url.endsWith('.ts')
-    ? [join(root, 'run.mjs'), job]
-    : [join(root, 'dist', 'jobs', `${job}.js`)]
-}
-
-/** A program of ours that serves all commands on the machine. */
-interface Daemon {
-  readonly job: string
-  readonly args: readonly string[]
-  readonly home: string
-  readonly databaseUrl: string
-}
-
-/** Starts a daemon that outlives this process, with only the settings that it needs. */
+/** Starts a program that outlives this process, with only the settings that it needs. */
 export function startDaemon(
-  { job, args, home, databaseUrl }: Daemon,
-  files: { out: string; log: string },
+  job: string,
+  args: readonly string[],
+  options: Readonly<Record<'home' | 'databaseUrl' | 'out' | 'log', string>>,
 ): ChildProcess {
   const { PATH, HOME } = processEnvironment()
-  const env = { PATH, HOME, MILL_HOME: home, DATABASE_URL: databaseUrl }
-  const out = openSync(files.out, 'w', 0o600)
-  const log = openSync(files.log, 'w', 0o600)
+  const env = { PATH, HOME, MILL_HOME: options.home, DATABASE_URL: options.databaseUrl }
+  const out = openSync(options.out, 'w', 0o600)
+  const log = openSync(options.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
     // A program that cannot be started has no pid. Without a listener, its error would end this process.
@@ -152,10 +136,6 @@ export function runAs(user: User, program: string, args: readonly string[]) {
 export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
   if (process.getuid?.() !== 0) return null
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
-  return nobody()
-}
-
-function nobody(): { uid: number; gid: number } {
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .find((entry) => entry.startsWith('nobody:'))
@@ -163,7 +143,6 @@ function nobody(): { uid: number; gid: number } {
   return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
 }
 
-/** True if the user can access the folder and all of its parents. */
 export async function canEnter(user: User, folder: string): Promise<boolean> {
   if (user === null) return true
   const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])

@@ -40,7 +40,7 @@ const goodbyeMs = 10_000
  */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
-  const wanted = { home, databaseUrl: options.databaseUrl }
+  const wanted = { ...options, home }
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
@@ -60,10 +60,8 @@ export async function serviceStatus(givenHome: string) {
   return { running: await isHealthy(state.url), url: state.url }
 }
 
-async function findService({
-  home,
-  databaseUrl,
-}: BundledServiceOptions): Promise<BundledService | null> {
+async function findService(options: BundledServiceOptions): Promise<BundledService | null> {
+  const { home, databaseUrl } = options
   const state = readState(home)
   const key = readKey(home)
   if (state === null || key === null || state.database !== fingerprint(databaseUrl)) return null
@@ -75,22 +73,20 @@ async function findService({
 async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
-  const { home, databaseUrl } = options
+  const { home } = options
   await end(home)
   const known = readKey(home)
-  const [url, issued] = await Promise.all([
-    start(options),
-    known === null ? issueKey(home, databaseUrl) : known,
-  ])
+  const [url, issued] = await Promise.all([start(options), known ?? issueKey(options)])
   // The database may differ from the database in which the key was issued.
   const good = known === null || (await isGoodKey(url, issued))
-  return { url: new URL(url), key: good ? issued : await issueKey(home, databaseUrl) }
+  return { url: new URL(url), key: good ? issued : await issueKey(options) }
 }
 
-async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
+async function start(options: BundledServiceOptions): Promise<string> {
+  const { home, databaseUrl } = options
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1', '--log', 'none']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
-  const service = startDaemon({ job: 'service', args, home, databaseUrl }, files)
+  const service = startDaemon('service', args, { ...options, ...files })
   const state = { url: null, pid: service.pid ?? null, database: fingerprint(databaseUrl) }
   writeState(home, state)
   const deadline = Date.now() + patienceMs
@@ -150,16 +146,12 @@ async function isHealthy(url: string): Promise<boolean> {
 }
 
 function readState(home: string): State | null {
-  const text = readIfThere(stateFile(home))
+  const text = readIfThere(join(home, 'service.json'))
   return text === null ? null : shape.parse(JSON.parse(text))
 }
 
 function writeState(home: string, state: State): void {
-  writePrivate(stateFile(home), `${JSON.stringify(state)}\n`)
-}
-
-function stateFile(home: string): string {
-  return join(home, 'service.json')
+  writePrivate(join(home, 'service.json'), `${JSON.stringify(state)}\n`)
 }
 
 function fingerprint(databaseUrl: string): string {
@@ -176,26 +168,26 @@ function keyFile(home: string): string {
   return join(home, 'service.key')
 }
 
-/** Reads this machine's live key for the bundled service; null if no key has been issued yet. */
 function readKey(home: string): Secret | null {
   const text = readIfThere(keyFile(home))?.trim() ?? ''
   return text === '' ? null : new Secret(text)
 }
 
 /** Issues a key with the keys command and stores it in a private file. */
-async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
-  const files = { out: `${keyFile(home)}.new`, log: join(home, 'keys.log') }
-  const args = ['create', '--kind', 'live', '--credits', String(credits)]
-  const program = { job: 'keys', args: [...args, '--name', 'bundled', '--json'], home, databaseUrl }
+async function issueKey(options: BundledServiceOptions): Promise<Secret> {
+  const file = keyFile(options.home)
+  const files = { out: `${file}.new`, log: join(options.home, 'keys.log') }
+  const args = ['create', '--kind', 'live', '--credits', String(credits), '--name', 'bundled']
   try {
-    const [code] = (await once(startDaemon(program, files), 'exit')) as [number | null]
+    const keys = startDaemon('keys', [...args, '--json'], { ...options, ...files })
+    const [code] = (await once(keys, 'exit')) as [number | null]
     if (code !== 0) {
       throw new Unreachable(
         `expected a key for the bundled search service, got exit ${code}: ${readIfThere(files.log)?.trim() ?? ''}`,
       )
     }
     const { key } = keyShape.parse(JSON.parse(readIfThere(files.out) ?? ''))
-    writePrivate(keyFile(home), `${key}\n`)
+    writePrivate(file, `${key}\n`)
     return new Secret(key)
   } finally {
     rmSync(files.out, { force: true })

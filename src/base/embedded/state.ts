@@ -26,7 +26,6 @@ export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
 
-/** Reads the state; null before the first start. */
 export function readState(home: string): State | null {
   const text = readIfThere(join(home, stateFile))
   if (text === null) return null
@@ -137,12 +136,6 @@ export function readIfThere(file: string): string | null {
       { cause: error },
     )
   }
-}
-
-/** Owner of a file or folder; null if it does not exist. */
-export function ownerOf(path: string): { uid: number; gid: number } | null {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found === undefined ? null : { uid: found.uid, gid: found.gid }
 }
 
 /** Replaces a file that contains a secret atomically: readers see either the old or the new text. */

@@ -8,7 +8,6 @@ import { reasonOf } from '../errors.ts'
 /** A validated pattern of five fields: minute, hour, day of month, month, day of week. */
 export interface Cron {
   readonly pattern: string
-  /** Description of the pattern in words. */
   readonly sentence: string
   readonly everyHour: boolean
 }
@@ -110,7 +109,6 @@ export function dueBetween(cron: Cron, zone: string, span: { after: Date; until:
 const hour = 3_600_000
 const windows = [2 * hour, 49 * hour, 70 * 24 * hour, 400 * 24 * hour, 3000 * 24 * hour]
 
-/** The next due times of the pattern in the zone. */
 export function nextDues(cron: Cron, zone: string, from: { after: Date; count: number }): Due[] {
   const found: Due[] = []
   let { after } = from

@@ -10,23 +10,14 @@ import { refreshForecast } from './stored-forecast.ts'
 export interface ForecastOptions {
   readonly days: number
   readonly keep?: true
-  readonly json?: true
 }
 
 /** Prints the expected cost of open runs and coming nights, and when the credit floor is reached. */
-export async function showForecast({
-  options,
-  env,
-  closers,
-}: Call<ForecastOptions>): Promise<Exit> {
+export async function showForecast(call: Call<ForecastOptions>): Promise<Exit> {
+  const { options, env, closers } = call
   const config = readConfig(env)
-  const mill = await openMill({
-    config,
-    closers,
-    say,
-    name: 'forecast',
-    reading: options.keep !== true,
-  })
+  const reading = options.keep !== true
+  const mill = await openMill({ config, closers, say, name: 'forecast', reading })
   if (options.keep === true && !(await refreshForecast(mill, { now: true }))) {
     say('no forecast is stored: no call was made for this account yet, or it is a test account')
   }

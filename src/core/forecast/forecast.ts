@@ -32,10 +32,8 @@ export function forecastOf(input: ForecastInput): Forecast {
     return { kind: 'unknown', missing: 'balance', ...day }
   }
   if (!priced) return { kind: 'unknown', missing: 'prices' }
-  const expected = walk(input, { balance, price: 'expected' })
-  const worst = walk(input, { balance, price: 'worst' })
-  const dear = new Map(worst.map((step) => [nameOf(step), step]))
-  const steps = expected.map((step): ForecastStep => {
+  const dear = new Map(walk(input, balance, 'worst').map((step) => [nameOf(step), step]))
+  const steps = walk(input, balance, 'expected').map((step): ForecastStep => {
     const same = dear.get(nameOf(step))
     return {
       ...step,
@@ -46,10 +44,9 @@ export function forecastOf(input: ForecastInput): Forecast {
   return { kind: 'known', steps }
 }
 
-/** Cost of the next 24 hours, assuming that there are enough credits. */
 function dayOfUnknown(input: ForecastInput) {
   const sum = (price: PriceKind) =>
-    walk(input, { balance: Infinity, price })
+    walk(input, Infinity, price)
       .filter(({ at }) => at <= input.now + dayMs)
       .reduce((total, { credits }) => total + credits, 0)
   return { credits: sum('expected'), worst: sum('worst') }
@@ -59,12 +56,9 @@ function nameOf({ kind, name, at }: Step): string {
   return `${kind} ${name} ${at}`
 }
 
-function walk(
-  input: ForecastInput,
-  { balance, price }: { readonly balance: number; readonly price: PriceKind },
-): readonly Step[] {
-  const spending = new Spending(input, { balance, price })
-  const known = new Members(input.groups)
+function walk(input: ForecastInput, balance: number, price: PriceKind): readonly Step[] {
+  const spending = new Spending(input, balance, price)
+  const known = input.groups.map(knownGroup)
   for (const work of input.open) spending.buyOpen(work)
   const events = [
     ...input.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
@@ -101,7 +95,6 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
   return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
-/** Limit that cuts a run or night short. */
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
 /** Interval rule of a query from its list, or from the cadence of its schedule. */
@@ -132,7 +125,6 @@ export interface ComingNight {
   readonly list: number
   readonly listName: string
   readonly at: number
-  /** Date of the night. */
   readonly day: string
   /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
@@ -193,7 +185,6 @@ export interface ForecastStep {
   /** Cost in credits if every query has the highest price. */
   readonly worst: number
   readonly after: number
-  /** Limit that cuts the run or night short. */
   readonly cut: Cut | null
   /** False if the run or night would be cut short at the highest price. */
   readonly sure: boolean
@@ -209,7 +200,8 @@ interface Leftover {
   readonly step: Step
   readonly list: number | null
   readonly budget: number | null
-  readonly portions: readonly Portion[]
+  /** Number of queries by price class. */
+  readonly portions: ReadonlyMap<string, number>
   readonly month: string
   /** Day or month whose budget is used up and must end first; null if the tasks wait for credits. */
   readonly waits: string | null
@@ -219,33 +211,28 @@ class Spending {
   readonly steps: Step[] = []
   readonly #input: ForecastInput
   readonly #price: PriceKind
-  readonly #allowances: BudgetLimits
+  /** Credits used of the budgets of days, months and lists. */
+  readonly #spent = new Map<string, number>()
   #balance: number
   #left: Leftover[] = []
 
-  constructor(
-    input: ForecastInput,
-    { balance, price }: { readonly balance: number; readonly price: PriceKind },
-  ) {
+  constructor(input: ForecastInput, balance: number, price: PriceKind) {
     this.#input = input
     this.#price = price
     this.#balance = balance
-    this.#allowances = new BudgetLimits(input)
+    const { now, dayOf, monthOf } = input
+    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
+    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
+    for (const { list, month, gone } of input.lists) this.#spent.set(`list ${list} ${month}`, gone)
   }
 
   buyOpen({ run, list, month, left, classes }: OpenWork): void {
-    const portions = classes.map(({ class: name, tasks }) => ({ class: name, queries: tasks }))
-    const about = {
-      kind: 'run' as const,
-      name: String(run),
-      list,
-      at: this.#input.now,
-      fresh: 0,
-    }
+    const portions = new Map(classes.map(({ class: name, tasks }) => [name, tasks]))
+    const about = { kind: 'run', name: String(run), list, at: this.#input.now, fresh: 0 } as const
     this.#buy(about, { list: null, month, budget: left, portions })
   }
 
-  buyNight(night: ComingNight, known: Members, part: number): void {
+  buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
     // A night replaces an older night of its list, unless the schedule keeps every night.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#input
@@ -253,7 +240,7 @@ class Spending {
     if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
       this.#buyLeft(night.at)
     }
-    const { fresh, portions } = known.ask(night, this.#balance > this.#input.floor)
+    const { fresh, portions } = askNight(known, night, this.#balance > this.#input.floor)
     const { schedule: name, listName: list, at } = night
     const about = { kind: 'night' as const, name, list, at, fresh }
     const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
@@ -279,19 +266,26 @@ class Spending {
     { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
     part = 1,
   ): void {
-    const drawer: Drawer = { at: about.at, list: about.list, month }
+    const { dayOf, monthOf, perMinute, ...input } = this.#input
+    const today = `day ${dayOf(about.at)}`
+    const thisMonth = `month ${monthOf(about.at)}`
+    const ofList = `list ${about.list} ${month}`
+    const most = input.lists.find((one) => one.list === about.list)?.budget ?? null
     const limits = {
-      ...this.#allowances.left(drawer),
       budget: budget ?? Infinity,
-      floor: Math.max(0, this.#balance - this.#input.floor) * part,
+      list: this.#leftOf(ofList, most),
+      day: this.#leftOf(today, input.dailyBudget),
+      month: this.#leftOf(thisMonth, input.monthlyBudget),
+      floor: Math.max(0, this.#balance - input.floor) * part,
     }
     const limit = Math.min(...Object.values(limits))
     const { bought, credits, rest } = this.#spend(portions, limit)
     this.#balance -= credits
-    this.#allowances.take(drawer, credits)
-    const asked = portions.reduce((sum, { queries }) => sum + queries, 0)
-    const cut = rest.length === 0 ? null : tightest(limits)
-    const { perMinute } = this.#input
+    for (const name of [today, thisMonth, ofList]) {
+      this.#spent.set(name, (this.#spent.get(name) ?? 0) + credits)
+    }
+    const asked = [...portions.values()].reduce((sum, queries) => sum + queries, 0)
+    const cut = rest.size === 0 ? null : tightest(limits)
     const minutes = perMinute === null ? 0 : bought / perMinute
     const step: Step = {
       ...about,
@@ -304,33 +298,32 @@ class Spending {
     // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
-    const waits = this.#allowances.waitsFor(cut, about.at)
+    const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
     this.#left.push({ step, list, month, budget: left, portions: rest, waits })
   }
 
-  #spend(portions: readonly Portion[], limit: number) {
+  #leftOf(name: string, budget: number | null): number {
+    return Math.max(0, (budget ?? Infinity) - (this.#spent.get(name) ?? 0))
+  }
+
+  #spend(portions: ReadonlyMap<string, number>, limit: number) {
     let bought = 0
     let credits = 0
-    const rest: Portion[] = []
-    for (const { class: name, queries } of portions) {
+    const rest = new Map<string, number>()
+    for (const [name, queries] of portions) {
       const each = this.#input.prices.get(name)?.[this.#price] ?? 0
       // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
       bought += some
       credits += some * each
-      if (some < queries) rest.push({ class: name, queries: queries - some })
+      if (some < queries) rest.set(name, queries - some)
     }
     return { bought, credits, rest }
   }
 }
 
-/** Queries of one class bought together. */
-interface Portion {
-  readonly class: string
-  readonly queries: number
-}
-
+/** Tracks when queries were last bought, including purchases that the forecast assumes. */
 interface KnownGroup {
   readonly group: QueryGroup
   answeredAt: number | null
@@ -340,46 +333,33 @@ interface KnownGroup {
   readonly dueDays: Map<number, number>
 }
 
-/** Tracks when the queries of each list were last bought, including purchases that the forecast assumes. */
-class Members {
-  readonly #groups: readonly KnownGroup[]
-
-  constructor(groups: readonly QueryGroup[]) {
-    this.#groups = groups.map((group) => ({
-      group,
-      answeredAt: group.answeredAt,
-      answeredDay: numberOf(group.answeredOn ?? null),
-      dueDays: new Map(
-        group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)]) ?? [],
-      ),
-    }))
-  }
-
-  /** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
-  ask(night: ComingNight, bought: boolean) {
-    const portions = new Map<string, number>()
-    let fresh = 0
-    for (const known of this.#groups) {
-      const { group } = known
-      if (!group.lists.includes(night.list)) continue
-      const interval = group.wishes?.find(({ list }) => list === night.list)
-      if (isNotDue(known, interval, night)) fresh += group.queries
-      else {
-        portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
-        if (bought) noteBought(known, interval, night)
-      }
-    }
-    return {
-      fresh,
-      portions: [...portions].map(([name, queries]) => ({ class: name, queries })),
-    }
+function knownGroup(group: QueryGroup): KnownGroup {
+  return {
+    group,
+    answeredAt: group.answeredAt,
+    answeredDay: numberOf(group.answeredOn),
+    dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
 }
 
-/**
- * True for queries that need not be bought this night: they are skipped, or their answers are recent
- * enough.
- */
+/** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
+function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boolean) {
+  const portions = new Map<string, number>()
+  let fresh = 0
+  for (const known of groups) {
+    const { group } = known
+    if (!group.lists.includes(night.list)) continue
+    const interval = group.wishes?.find(({ list }) => list === night.list)
+    if (isNotDue(known, interval, night)) fresh += group.queries
+    else {
+      portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
+      if (bought) noteBought(known, interval, night)
+    }
+  }
+  return { fresh, portions }
+}
+
+/** True for queries that need not be bought this night: they are skipped, or their answers are recent enough. */
 function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   interval: QueryInterval | undefined,
@@ -412,68 +392,13 @@ function noteBought(
  */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
-  const answered = numberOf(answeredOn ?? null)
+  const answered = numberOf(answeredOn)
   if (due === null) return -Infinity
   return answered === null || answered < due ? due : answered + (intervalDays ?? 1)
 }
 
-function numberOf(day: string | null): number | null {
-  return day === null ? null : dayNumber(day)
-}
-
-/** The properties of a run or night that determine its budgets. */
-interface Drawer {
-  readonly at: number
-  readonly list: string
-  /** Month of the run's date, such as 2026-11. The month selects the budget of the list. */
-  readonly month: string
-}
-
-/** Remaining budgets of days, months and lists over time. */
-class BudgetLimits {
-  readonly #input: ForecastInput
-  readonly #spent = new Map<string, number>()
-
-  constructor(input: ForecastInput) {
-    this.#input = input
-    const { now, dayOf, monthOf } = input
-    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
-    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
-    for (const { list, month, gone } of input.lists) {
-      if (gone > 0) this.#spent.set(`list ${list} ${month}`, gone)
-    }
-  }
-
-  left(drawer: Drawer): Readonly<Record<'list' | 'day' | 'month', number>> {
-    const { dailyBudget, monthlyBudget, lists } = this.#input
-    const [day, month, list] = this.#namesOf(drawer)
-    const most = lists.find((one) => one.list === drawer.list)?.budget ?? Infinity
-    return {
-      day: Math.max(0, (dailyBudget ?? Infinity) - this.#gone(day)),
-      month: Math.max(0, (monthlyBudget ?? Infinity) - this.#gone(month)),
-      list: Math.max(0, most - this.#gone(list)),
-    }
-  }
-
-  take(drawer: Drawer, credits: number): void {
-    for (const name of this.#namesOf(drawer)) this.#spent.set(name, this.#gone(name) + credits)
-  }
-
-  /** Returns the day or month that must end before the leftover tasks can be bought; null if waiting does not help. */
-  waitsFor(cut: Cut, at: number): string | null {
-    const { dayOf, monthOf } = this.#input
-    if (cut === 'day') return dayOf(at)
-    return cut === 'month' ? monthOf(at) : null
-  }
-
-  #namesOf({ at, list, month }: Drawer): [string, string, string] {
-    const { dayOf, monthOf } = this.#input
-    return [`day ${dayOf(at)}`, `month ${monthOf(at)}`, `list ${list} ${month}`]
-  }
-
-  #gone(name: string): number {
-    return this.#spent.get(name) ?? 0
-  }
+function numberOf(day: string | null | undefined): number | null {
+  return day === null || day === undefined ? null : dayNumber(day)
 }
 
 function tightest(limits: Readonly<Record<Cut, number>>): Cut {

@@ -4,9 +4,9 @@ import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/sql-file.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { priorities } from '../../base/query.ts'
-import { type Cron, type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
+import { type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
 import {
   type ComingSchedule,
@@ -26,11 +26,9 @@ import {
   forecastOf,
   type ForecastStep,
   type OpenWork,
-  type ForecastInput,
   type QueryGroup,
 } from './forecast.ts'
 
-/** The account, and the settings that limit what it may buy. */
 interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
   readonly config: Pick<
     Config,
@@ -51,8 +49,7 @@ export async function readCreditForecast(
   const coming = await readComing(db)
   const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
   const span = { after: now, until }
-  const renewals =
-    renewal === null ? [] : await foreseeRenewals(db, { renewal, zone, supplier, span })
+  const renewals = await foreseeRenewals({ db, supplier, config }, span)
   const perMinute = await readPace(db, supplier)
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
@@ -96,24 +93,14 @@ export async function readCreditForecast(
  * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
  * look cheap.
  */
-async function readPrices(
-  db: Database,
-  { account, origin }: Supplier,
-  { costs }: Funds,
-): Promise<ForecastInput['prices']> {
-  const { rows } = await db.executeQuery(
-    statement<{ class: string; expected: number; worst: number }>('prices_lately_paid', {
-      account,
-      origin,
-      newest,
-    }),
+async function readPrices(db: Database, { account, origin }: Supplier, { costs }: Funds) {
+  const paid = await readRows<{ class: string; expected: number; worst: number }>(
+    db,
+    'prices_lately_paid',
+    { account, origin, newest },
   )
-  return new Map([
-    ...costs.map(
-      ({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }] as const,
-    ),
-    ...rows.map(({ class: name, ...price }) => [name, price] as const),
-  ])
+  const dearest = costs.map((cost) => ({ ...cost, expected: cost.dearest, worst: cost.dearest }))
+  return new Map([...dearest, ...paid].map((price) => [price.class, price]))
 }
 
 const newest = 5000
@@ -199,36 +186,27 @@ async function readUnpriced(db: Database) {
  * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
  */
 async function foreseeRenewals(
-  db: Database,
-  {
-    renewal,
-    zone,
-    supplier,
-    span: { after: now, until },
-  }: {
-    readonly renewal: Cron
-    readonly zone: string
-    readonly supplier: Supplier
-    readonly span: { readonly after: Date; readonly until: Date }
-  },
-): Promise<readonly { readonly at: Date; readonly balance: number | null }[]> {
+  { db, supplier, config: { renewal, zone } }: ForecastMill,
+  span: { readonly after: Date; readonly until: Date },
+) {
+  if (renewal === null) return []
+  const now = span.after
   // Before the first known renewal, the highest recent balance is the estimate.
   const since = new Date(now.getTime() - 62 * dayMs)
   const last = dueBetween(renewal, zone, { after: since, until: now }).at(-1)
   const brought =
     last === undefined ? null : await balanceAfter(db, supplier, { at: last.at, days: 1 })
   const balance = brought ?? (await balanceAfter(db, supplier, { at: since, days: 62 }))
-  const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
+  const dues = dueBetween(renewal, zone, span).map(({ at }) => at)
   const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
   return next.map((at) => ({ at, balance }))
 }
 
 /** Calls per minute while the account was last working; null if there were too few calls. */
 async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
-  const { rows } = await db.executeQuery(
-    statement<{ per_minute: number | null }>('buying_pace', { account, origin }),
-  )
-  return rows[0]?.per_minute ?? null
+  const parameters = { account, origin }
+  const [pace] = await readRows<{ per_minute: number | null }>(db, 'buying_pace', parameters)
+  return pace?.per_minute ?? null
 }
 
 /** Highest balance within a period; null if no balance was reported. */
@@ -265,24 +243,13 @@ export async function readSpent(
     .selectFrom('accounts')
     .where('name', '=', account)
     .where('kind', '=', origin)
-    .select((eb) => [
-      eb
-        .case()
-        .when('day', '=', day)
-        .then(eb('day_spent', '+', eb.ref('reserved')))
-        .else(0)
-        .end()
-        .as('day'),
-      eb
-        .case()
-        .when('month', '>=', month)
-        .then(eb('month_spent', '+', eb.ref('reserved')))
-        .else(0)
-        .end()
-        .as('month'),
-    ])
+    .select(['day', 'day_spent', 'month', 'month_spent', 'reserved'])
     .executeTakeFirst()
-  return spent ?? { day: 0, month: 0 }
+  if (spent === undefined) return { day: 0, month: 0 }
+  return {
+    day: spent.day === day ? spent.day_spent + spent.reserved : 0,
+    month: (spent.month ?? '') >= month ? spent.month_spent + spent.reserved : 0,
+  }
 }
 
 /** Formats one line per open run and future night, and the time at which the floor is reached. */
@@ -353,14 +320,12 @@ export function forecastSentences(
   }
   const { steps } = outcome
   if (steps.length === 0) {
-    return [
-      schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open',
-      ...without,
-    ]
+    const none = schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open'
+    return [none, ...without]
   }
   const lines = [
     dayLine(steps, now),
-    floorLine(steps, { until, zone }),
+    floorLine(steps, until, zone),
     ...topUpLines(steps, zone),
     ...budgetLines(steps, zone),
     ...without,
@@ -390,10 +355,7 @@ export function creditsOfDay(
   return near.reduce((sum, step) => sum + step[price], 0)
 }
 
-function floorLine(
-  steps: readonly ForecastStep[],
-  { until, zone }: { readonly until: Date; readonly zone: string },
-): string {
+function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): string {
   const met = firstStop(steps)
   if (met !== null) {
     const { step, at } = met
@@ -439,9 +401,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-function firstStop(
-  steps: readonly ForecastStep[],
-): { readonly step: ForecastStep; readonly at: Date } | null {
+function firstStop(steps: readonly ForecastStep[]) {
   const step = steps.find(({ cut }) => cut === 'floor')
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }

@@ -19,16 +19,12 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
   const { db, supplier } = mill
   // A test account never runs out of credits.
   if (supplier.origin === 'test') return false
-  const account = await claimForecast(db, supplier, {
-    everyMs: now ? 0 : refreshEveryMs,
-    restShare: now ? 0 : forecastRestShare,
-  })
+  const account = await claimForecast(db, supplier, now)
   if (account === null) return false
   await storeForecast(db, account, await readCreditForecast(mill, { days: shownDays }))
   return true
 }
 
-/** Refreshes the forecast while a worker or scheduler runs. */
 export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
@@ -52,8 +48,10 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
 async function claimForecast(
   db: Database,
   { account, origin }: Supplier,
-  { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
+  now: boolean,
 ): Promise<number | null> {
+  const everyMs = now ? 0 : refreshEveryMs
+  const restShare = now ? 0 : forecastRestShare
   const claimed = await db
     .insertInto('forecasts')
     .columns(['account_id', 'asked_at'])

@@ -1,6 +1,6 @@
 // BullMQ on PostgreSQL or Redis.
 
-import { createPostgresBackend, Queue, type QueueOptions, Worker, type WorkerOptions } from 'bullmq'
+import { createPostgresBackend, Queue, type QueueOptions, Worker } from 'bullmq'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { readRedisAddress } from '../../base/address.ts'
 import { openDatabase, type Pool } from '../../base/database/database.ts'
@@ -11,19 +11,13 @@ import { late, within } from '../../base/waiting.ts'
 /** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-type Processor<Data> = (data: Data) => Promise<void>
-
 /** Common interface of both backends. No other code knows which backend is in use. */
-export interface Backend {
+export interface Backend extends ReturnType<typeof clientsOf> {
   readonly name: 'postgres' | 'redis'
-  queue<Data>(name: string): Queue<Data>
-  worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
   /** Undoes delays set by a worker whose clock ran ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
-
-type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
 // almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
@@ -65,18 +59,13 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
 // backends.
 const onPostgres = createPostgresBackend as never
 
-function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
+function clientsOf(shared: QueueOptions, backend?: never) {
   return {
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
-    worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
-      listen(
-        new Worker<Data>(
-          name,
-          (job) => processor(job.data),
-          { ...shared, ...patience, ...options },
-          backend,
-        ),
-      ),
+    worker: <Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number) => {
+      const options = { ...shared, ...patience, concurrency }
+      return listen(new Worker<Data>(name, (job) => work(job.data), options, backend))
+    },
   }
 }
 
@@ -103,12 +92,7 @@ const redisOptions: RedisOptions = {
   // The queue's blocking commands wait indefinitely.
   maxRetriesPerRequest: null,
   lazyConnect: true,
-  reconnectOnError: (error) => (firstWord(error) === 'READONLY' ? reconnectAndResend : false),
-}
-
-/** Returns the first word of a Redis error, which is its code. */
-function firstWord({ message }: Error): string {
-  return message.split(' ', 1)[0] ?? ''
+  reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
 /**
@@ -117,10 +101,8 @@ function firstWord({ message }: Error): string {
  */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
-  let told: Error | undefined
-  connection.on('error', (error: Error) => (told = error))
   try {
-    for (const memory of await firstAnswer(connection, () => told)) refuseForgetful(memory)
+    for (const memory of await firstAnswer(connection)) refuseForgetful(memory)
   } catch (error) {
     connection.disconnect()
     throw error
@@ -160,38 +142,32 @@ function connectionOf(url: string): Redis | Cluster {
   })
 }
 
-/** Extracts the sentinels' error from the driver's message. */
 function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Fails if no sentinel accepts the connection, because the driver would retry forever. */
-function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
-  return new Promise((_, fail) => {
+/** Requests the memory settings of every server that holds keys. */
+async function firstAnswer(connection: Redis | Cluster): Promise<readonly string[]> {
+  let told: Error | undefined
+  // Fails if no sentinel accepts the connection, because the driver would retry forever.
+  const refused = new Promise<never>((_, fail) => {
     connection.on('error', (error: Error) => {
+      told = error
       const reason = sentinelReason(error) ?? ''
       if (/^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(reason)) fail(error)
     })
   })
-}
-
-/** Requests the memory settings of every server that holds keys. */
-async function firstAnswer(
-  connection: Redis | Cluster,
-  told: () => Error | undefined,
-): Promise<readonly string[]> {
   const asked = connection.connect().then(() => {
     const servers = connection instanceof Cluster ? connection.nodes('master') : [connection]
     return Promise.all(servers.map((server) => server.info('memory')))
   })
   try {
-    const first = Promise.race([asked, sentinelRefusal(connection)])
-    const answers = await within(first, { ms: firstAnswerMs })
-    if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
+    const answers = await within(Promise.race([asked, refused]), { ms: firstAnswerMs })
+    if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
     // The driver reports the cause only once. Later messages of the driver are only "Connection is closed."
-    const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
+    const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
       `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,

@@ -28,7 +28,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
       await pause(20 + Math.random() * 200)
     }
   }
-  const worker = backend.worker<Record<string, never>>(name, () => onTick(), { concurrency: 1 })
+  const worker = backend.worker<Record<string, never>>(name, () => onTick(), 1)
   return {
     close: async () => {
       // Closing would hang while the store is unreachable.

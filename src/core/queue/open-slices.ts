@@ -3,30 +3,19 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
+import type { Query } from '../../base/query.ts'
+import type { QueuedSlice, SliceJob } from './slice-jobs.ts'
 
 /** A slice with an open task, and the time at which its first task is due. */
-interface OpenSlice {
-  readonly run: number
-  readonly slice: number
-  readonly round: number
-  readonly priority: number
-  /** Position among slices of other lists with the same priority; null if no list has a share. */
-  readonly turn: number | null
+interface OpenSlice extends Omit<QueuedSlice, 'delayMs'> {
   readonly delay_ms: number
 }
 
 /** An open task with all data needed for a call. */
-export interface OpenTask {
+export interface OpenTask extends Query {
   readonly id: number
   readonly query_id: string
-  readonly q: string
-  readonly location: string | null
-  readonly hl: string | null
-  readonly gl: string | null
-  readonly num: number
-  readonly device: 'desktop' | 'mobile' | 'tablet' | null
   readonly wait_ms: number
-  /** Number of workers that died during a call of this task. */
   readonly deaths: number
   /** True if the API answered a call of this task with 401 or 403. */
   readonly refused: boolean
@@ -35,14 +24,11 @@ export interface OpenTask {
 /** Open tasks of a slice in its current round; null if a later round has been queued, or if no open task is left. */
 export async function openTasks(
   db: Database,
-  { run, slice, round }: { run: number; slice: number; round: number },
+  { run, slice, round }: SliceJob,
 ): Promise<{ priority: number; tasks: readonly OpenTask[] } | null> {
-  const rows = await readRows<{ priority: number; tasks: OpenTask[] }>(db, 'open_tasks', {
-    run,
-    slice,
-    round,
-  })
-  return rows[0] ?? null
+  const job = { run, slice, round }
+  const [found] = await readRows<{ priority: number; tasks: OpenTask[] }>(db, 'open_tasks', job)
+  return found ?? null
 }
 
 /**
@@ -59,15 +45,10 @@ const nearTheEnd = 100
  */
 export async function endRound(
   db: Database,
-  { run, slice, round }: { run: number; slice: number; round: number },
+  { run, slice, round }: SliceJob,
 ): Promise<OpenSlice | null> {
-  const rows = await readRows<OpenSlice & { open: boolean; near: boolean }>(db, 'end_round', {
-    run,
-    slice,
-    near_the_end: nearTheEnd,
-    round,
-  })
-  const row = rows[0]
+  const job = { run, slice, round, near_the_end: nearTheEnd }
+  const [row] = await readRows<OpenSlice & { open: boolean; near: boolean }>(db, 'end_round', job)
   if (row === undefined) return null
   const { near, open, ...next } = row
   if (open) return next
@@ -123,12 +104,13 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
  */
 export async function listOpenSlices(
   db: Database,
-  {
-    after,
-    limit,
-    run,
-  }: { after: { run: number; slice: number } | null; limit: number; run?: number | undefined },
+  page: {
+    readonly after: { readonly run: number; readonly slice: number } | null
+    readonly limit: number
+    readonly run?: number | undefined
+  },
 ): Promise<readonly OpenSlice[]> {
+  const { after, limit, run } = page
   const { rows } = await sql<OpenSlice>`
     select s.run_id as run, s.slice, s.round, s.priority, s.turn,
       greatest(0, extract(epoch from (open.due - clock_timestamp()))::float8 * 1000) as delay_ms
@@ -148,7 +130,6 @@ export async function listOpenSlices(
   return rows
 }
 
-/** True while any open run has an open task. */
 export async function anyOpen(db: Database): Promise<boolean> {
   const { rows } = await sql<{ open: boolean }>`
     select exists (

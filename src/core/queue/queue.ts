@@ -2,12 +2,16 @@
 
 import { runMigrations, SchemaVersionMismatchError } from 'bullmq'
 import type { Config } from '../../base/config.ts'
-import { connectionFailure, openPool, type Pool } from '../../base/database/database.ts'
+import {
+  connectionFailure,
+  openPool,
+  type Pool,
+  type PoolOptions,
+} from '../../base/database/database.ts'
 import { letGo } from '../../base/database/trouble.ts'
 import { codeOf, WrongDatabase } from '../../base/errors.ts'
 import type { QueueStore } from './bullmq.ts'
 
-/** Store and owner of a queue. */
 export interface QueuePlace {
   readonly config: Pick<Config, 'redisUrl'>
   readonly databaseUrl: string
@@ -15,13 +19,7 @@ export interface QueuePlace {
 }
 
 /** Connections of one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
-interface PartConnections {
-  /** Name in `pg_stat_activity`. */
-  readonly name: string
-  readonly max: number
-  /** True if the commits of this part may be lost when the server crashes. */
-  readonly hasty?: boolean
-}
+type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 
 /**
  * Connections for adding and taking slices. Commits may be lost: a lost job is created again, and a job that is
@@ -38,7 +36,10 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   open: (store: QueueStore, id: string) => Promise<Part>,
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
-  const pool = openQueuePool(databaseUrl, connections)
+  const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
+  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
+  // may carry out many nightly runs.
+  pool.setMaxListeners(0)
   try {
     await connect(pool)
     const part = await open({ pool }, installation)
@@ -70,13 +71,6 @@ async function connect(pool: Pool): Promise<void> {
       if (tries === firstTries || codeOf(error) !== connectionFailure) throw error
     }
   }
-}
-
-function openQueuePool(databaseUrl: string, connections: PartConnections): Pool {
-  const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
-  // may carry out many nightly runs.
-  return pool.setMaxListeners(0)
 }
 
 /** Migrates BullMQ's tables in their own schema. Several hosts may safely call this function at once. */

@@ -7,7 +7,6 @@ import { listOpenSlices } from './open-slices.ts'
 
 interface RefillOptions {
   readonly db: Database
-  /** If set, only slices of this run are added. */
   readonly run?: number | undefined
   /** Called after each page with the number of slices added. */
   readonly onPage?: (slices: number) => void

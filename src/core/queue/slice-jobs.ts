@@ -16,11 +16,9 @@ export interface QueuedSlice extends SliceJob {
   readonly priority: number
   /** Position among jobs of the same priority, from 0 up. Jobs with null come before all jobs with a position. */
   readonly turn: number | null
-  /** Minimum delay before delivery, in milliseconds. */
   readonly delayMs?: number
 }
 
-/** Delivers slices to a function until it is closed. */
 export interface Consumer {
   /** Stops fetching slices. Slices in progress continue. */
   pause(): Promise<void>
@@ -74,7 +72,7 @@ export async function openQueue(store: QueueStore, id: string) {
     consume: (work: (job: SliceJob) => Promise<void>, concurrency: number): Consumer => {
       // A store that lost data delivers empty jobs, which must not reach the API.
       const safely = async (data: SliceJob) => work(shape.parse(data))
-      const worker = backend.worker(name, safely, { concurrency })
+      const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
     },
     /** Counts jobs that are waiting, delayed or in progress. */

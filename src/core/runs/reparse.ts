@@ -6,24 +6,22 @@ import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { factTables } from '../../base/database/facts.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, type NotNull, sql } from '../../base/database/kysely.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { codeOf, type Exit, exits, reasonOf } from '../../base/errors.ts'
 import { storeAnswers } from '../answers/store.ts'
 import { insisting } from '../ledger/change-tasks.ts'
-import { type Mill, openMill, type Supplier } from '../mill.ts'
+import { type Mill, openMill } from '../mill.ts'
 import { rereadAnswer } from '../search/verdict.ts'
 import { expectRun } from './run.ts'
 
 interface ReparseOptions {
   readonly all?: true
   readonly run?: number
-  readonly json?: true
 }
 
 type Books = Pick<Mill, 'db' | 'supplier'>
 
-/** An answer with the result of parsing it again. */
 type Again = ReturnType<typeof readAgain>
 
 /** Called for each answer that can't be stored, with the reason. */
@@ -32,7 +30,6 @@ type Refuse = (call: number, reason: string) => void
 const batch = 64
 const mostReasons = 3
 
-/** Runs the command and reports how many answers can be read now. */
 export async function runReparse({ options, env, closers }: Call<ReparseOptions>): Promise<Exit> {
   const run = options.run ?? null
   const config = readConfig(env)
@@ -49,21 +46,13 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
       `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so they have no rows`,
     )
   }
-  for (const line of refusalLines(found.refused, reasons)) say(line)
+  if (found.refused > 0) {
+    say(`${count(found.refused, 'answer')} cannot be stored yet; the first call for each reason:`)
+    for (const [reason, call] of [...reasons].slice(0, mostReasons)) say(`  ${call}: ${reason}`)
+    if (reasons.size > mostReasons) say(`  and ${reasons.size - mostReasons} more reasons`)
+  }
   if (found.bodiless > 0) say(`${count(found.bodiless, 'answer')} skipped: the body was pruned`)
   return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
-}
-
-function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): string[] {
-  if (refused === 0) return []
-  const shown = [...reasons].slice(0, mostReasons).map(([reason, call]) => `  ${call}: ${reason}`)
-  const more =
-    reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} more reasons`] : []
-  return [
-    `${count(refused, 'answer')} cannot be stored yet; the first call for each reason:`,
-    ...shown,
-    ...more,
-  ]
 }
 
 /**
@@ -74,53 +63,65 @@ export async function reparse(
   choice: BodyChoice,
   refuse: Refuse = () => undefined,
 ) {
-  const bodiless = await countBodiless(db, choice)
-  let [read, unread, marked, refused] = [0, 0, 0, 0]
-  const put = async (answers: readonly Again[]) => {
-    const stored = await store(db, answers, refuse)
-    refused += answers.length - stored.length
-    return stored
-  }
-  for await (const bodies of readBodies(db, choice, batch)) {
-    const answers = bodies.map(readAgain)
-    // An answer that can no longer be parsed keeps the rows from its earlier parse.
-    const better = answers.filter(isReadable)
-    read += (await put(better)).length
-    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than no rows.
-    const wrong = answers.filter(isNewlyMarked)
-    marked += (await put(wrong)).length
-    unread += answers.length - better.length - wrong.length
-  }
-  // Answers rejected by the database come last: once such answers have rows, the loop above would read them as well.
-  for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
-    const known = bodies.filter(fromKnownApi)
-    for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)
-    refused += bodies.length - known.length
-    const stored = await put(known.map(readAgain))
-    const better = stored.filter(isReadable).length
-    read += better
-    unread += stored.length - better
-  }
-  if (marked > 0) await countWrongAnswers(db)
-  return {
+  const found = {
     /** Answers whose rows were replaced. */
-    read,
+    read: 0,
     /** Answers that still can't be read and remain unchanged. */
-    unread,
+    unread: 0,
     /**
      * Answers that turned out to be a rejection or to answer a different query. Such answers are marked and lose their
      * rows.
      */
-    marked,
+    marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
-    refused,
+    refused: 0,
     /** Answers whose body was pruned. */
-    bodiless,
+    bodiless: await countBodiless(db, choice),
+  }
+  const put = async (answers: readonly Again[]) => {
+    const stored = await store(db, answers, refuse)
+    found.refused += answers.length - stored.length
+    return stored
+  }
+  for await (const bodies of inBatches((after) => readBodies(db, choice, after))) {
+    const answers = bodies.map(readAgain)
+    // An answer that can no longer be parsed keeps the rows from its earlier parse.
+    const better = answers.filter(isReadable)
+    found.read += (await put(better)).length
+    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than no rows.
+    const wrong = answers.filter(isNewlyMarked)
+    found.marked += (await put(wrong)).length
+    found.unread += answers.length - better.length - wrong.length
+  }
+  // Answers rejected by the database come last: once such answers have rows, the loop above would read them as well.
+  for await (const bodies of inBatches((after) =>
+    readRefused({ db, supplier }, choice.run, after),
+  )) {
+    const known = bodies.flatMap(({ api, ...kept }) => (api === null ? [] : [{ ...kept, api }]))
+    for (const { id, api } of bodies) if (api === null) refuse(id, strangeApi)
+    found.refused += bodies.length - known.length
+    const stored = await put(known.map(readAgain))
+    const better = stored.filter(isReadable).length
+    found.read += better
+    found.unread += stored.length - better
+  }
+  if (found.marked > 0) await countWrongAnswers(db)
+  return found
+}
+
+/** Yields batches in the order of their ids. `read` gets the last id of the batch before. */
+async function* inBatches<Row extends { readonly id: number }>(
+  read: (after: number) => Promise<readonly Row[]>,
+) {
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const rows: readonly Row[] = await read(after)
+    if (rows.length > 0) yield rows
+    after = rows.at(-1)?.id
   }
 }
 
 /** Adds answers to a different query to the count of their account, as settlement does. */
-async function countWrongAnswers(db: Books['db']): Promise<void> {
+async function countWrongAnswers(db: Database): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
     .innerJoin('calls as c', 'c.id', 's.call_id')
@@ -140,13 +141,9 @@ async function countWrongAnswers(db: Books['db']): Promise<void> {
 const strangeApi =
   'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
 
-function fromKnownApi(kept: RefusedBody): kept is KeptBody {
-  return kept.api !== null
-}
-
 /** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(
-  db: Books['db'],
+  db: Database,
   answers: readonly Again[],
   refuse: Refuse,
 ): Promise<readonly Again[]> {
@@ -167,6 +164,8 @@ async function store(
     return stored
   }
 }
+
+type KeptBody = Awaited<ReturnType<typeof readBodies>>[number]
 
 function readAgain(kept: KeptBody) {
   return { kept, answer: rereadAnswer(kept) }
@@ -202,124 +201,81 @@ function restore({ kept, answer }: Again): StoredAnswer {
   }
 }
 
-/** Body of an answer, with the data that is stored with it. */
-interface KeptBody {
-  readonly id: number
-  readonly task_id: number
-  readonly query_id: string
-  readonly q: string
-  readonly origin: Origin
-  readonly api: string
-  readonly parse_error: string | null
-  readonly status: number
-  readonly received_at: Date
-  readonly truncated: boolean
-  readonly body: Buffer
-}
-
 interface BodyChoice {
   /** If false, selects only answers that could not be read. */
   readonly all: boolean
-  /** Null selects all runs. */
   readonly run: number | null
 }
 
-/** Reads stored bodies of answers in batches, oldest first. */
-async function* readBodies(
-  db: Database,
-  choice: BodyChoice,
-  size: number,
-): AsyncGenerator<readonly KeptBody[]> {
-  for (let after = 0; ;) {
-    const { rows } = await sql<KeptBody>`
-      select
-        s.id, s.task_id, s.query_id, q.q, s.origin, s.api, s.parse_error,
-        r.status, r.received_at, r.truncated, r.body
-      from searches s
-      join raw_answers r on r.call_id = s.id
-      join queries q on q.id = s.query_id
-      where s.id > ${after}
-        and (${choice.all} or s.parse_error is not null)
-        and (
-          ${choice.run}::bigint is null
-          or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
-        )
-      order by s.id
-      limit ${size}
-    `.execute(db)
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
+function chosenAnswers(db: Database, { all, run }: BodyChoice) {
+  let chosen = db.selectFrom('searches as s').leftJoin('raw_answers as r', 'r.call_id', 's.id')
+  if (!all) chosen = chosen.where('s.parse_error', 'is not', null)
+  if (run === null) return chosen
+  return chosen.where('s.task_id', 'in', (eb) =>
+    eb.selectFrom('tasks').select('tasks.id').where('tasks.run_id', '=', run),
+  )
 }
 
-/** A stored body whose rows the database rejected. `api` is null if the API is no longer known. */
-type RefusedBody = Omit<KeptBody, 'api'> & { readonly api: string | null }
+function readBodies(db: Database, choice: BodyChoice, after: number) {
+  return chosenAnswers(db, choice)
+    .innerJoin('queries as q', 'q.id', 's.query_id')
+    .select((eb) => [
+      ...(['s.id', 's.task_id', 's.query_id', 'q.q', 's.api', 's.parse_error'] as const),
+      ...(['r.status', 'r.received_at', 'r.truncated', 'r.body'] as const),
+      eb.ref('s.origin').$castTo<Origin>().as('origin'),
+    ])
+    .where('r.call_id', 'is not', null)
+    .$narrowType<{ status: NotNull; received_at: NotNull; truncated: NotNull; body: NotNull }>()
+    .where('s.id', '>', after)
+    .orderBy('s.id')
+    .limit(batch)
+    .execute()
+}
 
-/** Reads, in batches and oldest first, the stored bodies whose rows the database rejected. */
-async function* readRefused(
-  db: Database,
-  { run, buying }: { readonly run: number | null; readonly buying: Supplier },
-  size: number,
-): AsyncGenerator<readonly RefusedBody[]> {
-  for (let after = 0; ;) {
-    const { rows } = await sql<RefusedBody>`
-      with refused as materialized (
-        select c.*
-        from calls c
-        join raw_answers r on r.call_id = c.id
-        where c.id > ${after}
-          and c.error_code = 'UNSTORABLE'
-          and not exists (select from searches s where s.call_id = c.id)
-          and (
-            ${run}::bigint is null
-            or exists (select from tasks t where t.id = c.task_id and t.run_id = ${run})
-          )
-        order by c.id
-        limit ${size}
-      ),
-      -- A worker buys from one API for as long as it lives: any other answer of it names it.
-      bought as materialized (
-        select w.worker, (
-          select s.api from calls c join searches s on s.call_id = c.id where c.worker = w.worker limit 1
-        ) as api
-        from (select distinct worker from refused) w
-      )
-      select
-        c.id, c.task_id, c.query_id, q.q, a.kind as origin, null as parse_error,
-        r.status, r.received_at, r.truncated, r.body,
-        coalesce(
-          b.api,
-          case when a.name = ${buying.account} and a.kind = ${buying.origin} then ${buying.api}::text end
-        ) as api
-      from refused c
-      join bought b on b.worker = c.worker
+/** Reads a batch of bodies whose rows the database rejected. `api` is null if the API is no longer known. */
+async function readRefused({ db, supplier }: Books, run: number | null, after: number) {
+  const { rows } = await sql<Omit<KeptBody, 'api'> & { readonly api: string | null }>`
+    with refused as materialized (
+      select c.*
+      from calls c
       join raw_answers r on r.call_id = c.id
-      join queries q on q.id = c.query_id
-      join accounts a on a.id = c.account_id
+      where c.id > ${after}
+        and c.error_code = 'UNSTORABLE'
+        and not exists (select from searches s where s.call_id = c.id)
+        and (
+          ${run}::bigint is null
+          or exists (select from tasks t where t.id = c.task_id and t.run_id = ${run})
+        )
       order by c.id
-    `.execute(db)
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    after = last.id
-  }
+      limit ${batch}
+    ),
+    -- A worker buys from one API for as long as it lives: any other answer of it names it.
+    bought as materialized (
+      select w.worker, (
+        select s.api from calls c join searches s on s.call_id = c.id where c.worker = w.worker limit 1
+      ) as api
+      from (select distinct worker from refused) w
+    )
+    select
+      c.id, c.task_id, c.query_id, q.q, a.kind as origin, null as parse_error,
+      r.status, r.received_at, r.truncated, r.body,
+      coalesce(
+        b.api,
+        case when a.name = ${supplier.account} and a.kind = ${supplier.origin} then ${supplier.api}::text end
+      ) as api
+    from refused c
+    join bought b on b.worker = c.worker
+    join raw_answers r on r.call_id = c.id
+    join queries q on q.id = c.query_id
+    join accounts a on a.id = c.account_id
+    order by c.id
+  `.execute(db)
+  return rows
 }
 
 /** Counts answers that can't be parsed again because their body was deleted. */
-async function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
-  const { rows } = await sql<{ bodiless: number }>`
-    select count(*) as bodiless
-    from searches s
-    where not exists (select from raw_answers r where r.call_id = s.id)
-      and (${choice.all} or s.parse_error is not null)
-      and (
-        ${choice.run}::bigint is null
-        or exists (select from tasks t where t.id = s.task_id and t.run_id = ${choice.run})
-      )
-  `.execute(db)
-  return rows[0]?.bodiless ?? 0
+function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
+  return countOf(db, chosenAnswers(db, choice).select('s.id').where('r.call_id', 'is', null))
 }
 
 /**

@@ -41,7 +41,6 @@ interface RetryFlags {
   readonly budget?: string
   readonly buyAgain?: true
   readonly yes?: true
-  readonly json?: true
 }
 
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
@@ -56,12 +55,24 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (selection.list !== null) await expectList(mill.db, selection.list)
   if (selection.tag !== null) await expectTag(mill.db, selection.tag)
   const { runs, left, tasks } = await chooseRuns(mill.db, selection)
-  for (const { run, instead } of left) say(leftLine(run, instead))
+  for (const { run, instead } of left) {
+    say(
+      `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: ${npmRun('retry --')} --run ${run}`,
+    )
+  }
   const bound = await readBound(mill, selection, runs)
-  await expectMoney(mill, { bound, reopened: runs, budget })
-  if (selection.buyAgain) say(await costLine(mill, tasks))
+  await expectMoney(mill, bound, { reopened: runs, budget })
+  if (selection.buyAgain) {
+    const dearest = await dearestSeen(mill.db, mill.supplier.account)
+    const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
+    say(`${count(tasks, 'task')} to be bought again for ${cost} credits`)
+  }
   const refused = await countRefused(mill.db, selection)
-  if (refused > 0) say(refusedLine(refused))
+  if (refused > 0) {
+    say(
+      `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; ${npmRun('reparse')} stores them once they can be stored`,
+    )
+  }
   if (options.yes !== true) {
     if (options.json === true) printJson({ tasks, reopened: 0 })
     say(
@@ -84,9 +95,8 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
 }
 
 function selectionOf(options: RetryFlags, zone: string): Selection {
-  const buyAgain = options.buyAgain === true
+  const { run = null, list = null, error = null, tag = null, buyAgain = false } = options
   const states = readStates(options.state ?? '')
-  const { run = null, list = null, error = null, tag = null } = options
   if (buyAgain && run === null && list === null) {
     throw new Misuse('expected --run or --list with --buy-again, got neither; it costs money')
   }
@@ -103,7 +113,7 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
 
 /** Reads the runs that `--budget` applies to: the reopened runs, and the run named by `--run` if it is already open. */
 async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
-  const named = run === null || reopened.includes(run) ? [] : [run]
+  const named = run === null ? [] : [run]
   const found = await readRunBudgets(db, [...reopened, ...named])
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
@@ -113,15 +123,8 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
  */
 async function expectMoney(
   mill: Mill,
-  {
-    bound,
-    reopened,
-    budget,
-  }: {
-    bound: readonly RunBudget[]
-    reopened: readonly number[]
-    budget: number | null
-  },
+  bound: readonly RunBudget[],
+  { reopened, budget }: { readonly reopened: readonly number[]; readonly budget: number | null },
 ) {
   const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
   for (const one of bound) {
@@ -184,20 +187,6 @@ function nothingFound(bound: boolean): string {
   return `no task to retry was found in a run that can be reopened: nothing ${bound ? 'else ' : ''}was changed`
 }
 
-function leftLine(run: number, instead: number): string {
-  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: ${npmRun('retry --')} --run ${run}`
-}
-
-function refusedLine(refused: number): string {
-  return `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; ${npmRun('reparse')} stores them once they can be stored`
-}
-
-async function costLine(mill: Mill, tasks: number): Promise<string> {
-  const dearest = await dearestSeen(mill.db, mill.supplier.account)
-  const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
-  return `${count(tasks, 'task')} to be bought again for ${cost} credits`
-}
-
 export interface Selection {
   readonly run: number | null
   readonly list: string | null
@@ -206,7 +195,6 @@ export interface Selection {
   readonly error: string | null
   /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
-  /** Selects only tasks that ended at this time or later. */
   readonly since: Date | null
   /**
    * If true, includes tasks that have an answer, or a body whose rows the database rejected. Such tasks would be bought
@@ -267,9 +255,9 @@ async function countRefused(db: Database, selection: Selection): Promise<number>
   const { rows } = await sql<{ count: number }>`
     select count(*) as count
     from tasks t
-    where ${selected({ ...selection, buyAgain: true })} and t.search_id is null and ${refusedTasks}`.execute(
-    db,
-  )
+    where ${selected({ ...selection, buyAgain: true })}
+      and t.search_id is null
+      and ${refusedTasks}`.execute(db)
   return only(rows).count
 }
 
@@ -331,7 +319,7 @@ async function reopenPortion(
   db: Database,
   selection: Selection,
   { runs, after }: { readonly runs: readonly number[]; readonly after: number },
-): Promise<{ readonly count: number; readonly last: number | null }> {
+) {
   return db.transaction().execute(async (trx) => {
     await sql`
       select from runs where id = any(${runs}::bigint[]) order by id for no key update`.execute(trx)
@@ -381,7 +369,6 @@ interface CancelFlags {
   readonly run?: number
   readonly list?: string
   readonly yes?: true
-  readonly json?: true
 }
 
 /** Ends a run, or the open runs of a list: cancels open tasks and keeps answers. Without `--yes`, only counts them. */
@@ -409,11 +396,7 @@ async function runsOf(db: Database, list: string): Promise<readonly number[]> {
   throw new Misuse(`expected list ${list} to have an open run, got none; see ${npmRun('status')}`)
 }
 
-async function cancel(
-  db: Database,
-  run: number,
-  yes: boolean,
-): Promise<{ run: number; cancelled: number }> {
+async function cancel(db: Database, run: number, yes: boolean) {
   const tasks = yes ? ((await cancelRun(db, run))?.cancelled ?? null) : await readOpenTasks(db, run)
   if (tasks === null) {
     throw new Misuse(
@@ -428,13 +411,8 @@ async function cancel(
   return { run, cancelled: tasks }
 }
 
-interface ResumeFlags {
-  readonly json?: true
-  readonly forgetPrices?: true
-}
-
-/** Lifts the stops of the account in use, and lists them. */
-export async function runResume({ options, env, closers }: Call<ResumeFlags>): Promise<Exit> {
+export async function runResume(call: Call<{ readonly forgetPrices?: true }>): Promise<Exit> {
+  const { options, env, closers } = call
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'resume' })
   const { account: name, origin: kind } = mill.supplier

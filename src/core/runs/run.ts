@@ -14,7 +14,6 @@ export async function expectRun(db: Database, run: number): Promise<void> {
   )
 }
 
-/** Rejects an unknown list name. */
 export async function expectList(db: Database, list: string): Promise<void> {
   const lists = await db
     .selectFrom('lists')
@@ -29,7 +28,6 @@ export async function expectList(db: Database, list: string): Promise<void> {
   )
 }
 
-/** Rejects a tag that no query has. */
 export async function expectTag(db: Database, tag: string): Promise<void> {
   const rows = await db
     .selectFrom('list_queries')

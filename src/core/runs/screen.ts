@@ -21,7 +21,6 @@ export interface StatusView {
   /** Forecast; null if lists are so large that `status` would have to wait for the forecast. */
   readonly forecast: CreditForecast | null
   readonly zone: string
-  /** Nights, one line for each schedule. */
   readonly nights: readonly string[]
 }
 
@@ -29,7 +28,6 @@ const stateColumns = ['open', 'answered', 'reused', 'not_asked', 'failed', 'unkn
 const counts = ['tasks', ...stateColumns.map((state) => state.replace('_', ' ')), 'other']
 const heads = ['run', 'list', 'date', 'state', ...counts, 'unreadable', 'spent']
 
-/** Formats the status for one screen: runs, credits, stops and the next command. */
 export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
@@ -139,16 +137,14 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   if (reasons.has('budget')) return `wait, or raise the budget that is used up: ${npmRun('budget')}`
   if (runs.some(({ tasks }) => tasks.open > 0)) return `${npmRun('work --')} --drain`
   const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
-  if (short !== undefined) return mendingStep(short)
-  return runs.length === 0 ? npmRun('enqueue inputs/keywords.csv') : npmRun('sql')
-}
-
-function mendingStep({ run, list, tasks }: RunStatus): string {
+  if (short === undefined) {
+    return runs.length === 0 ? npmRun('enqueue inputs/keywords.csv') : npmRun('sql')
+  }
+  const { run, list, tasks } = short
   if (tasks.failed + tasks.unknown > 0) return `${npmRun('retry --')} --run ${run}`
   return `the budget of run ${run} or of ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
-/** Formats calls with an unknown outcome and what they may have cost. */
 export function formatUnknown(calls: readonly UnknownCall[]): string {
   if (calls.length === 0) return 'no call has an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
@@ -162,13 +158,8 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
     call.held ? 'held' : 'free again',
     call.error,
   ])
-  const table = formatTable(
-    ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why'],
-    rows,
-    {
-      right: ['call', 'run', 'at risk'],
-    },
-  )
+  const columns = ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why']
+  const table = formatTable(columns, rows, { right: ['call', 'run', 'at risk'] })
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 

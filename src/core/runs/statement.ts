@@ -5,6 +5,7 @@ import { wordFlag } from '../../base/cli/flags.ts'
 import { formatNumber, formatTable } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { groupBy } from '../../base/query.ts'
 import { dueBetween } from '../../base/time/cron.ts'
 import { formatMinute, isDay } from '../../base/time/zone.ts'
 import { readStatement, type StatementEvent, type StatementRow } from '../ledger/statement.ts'
@@ -15,28 +16,24 @@ interface StatementOptions {
   readonly since?: string
   readonly until?: string
   readonly by: string
-  readonly json?: true
 }
 
 const groupings = ['day', 'list', 'run'] as const
 type Grouping = (typeof groupings)[number]
 
 /** Prints sums by day, list or run, and a dated line for each change that our calls do not explain with certainty. */
-export async function showStatement({
-  options,
-  env,
-  closers,
-}: Call<StatementOptions>): Promise<Exit> {
+export async function showStatement(call: Call<StatementOptions>): Promise<Exit> {
+  const { options, env, closers } = call
   const by = wordFlag('by', options.by, groupings)
   const since = dateFlag('since', options.since)
   const until = dateFlag('until', options.until)
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'statement', reading: true })
   const order = { account: options.account ?? null, since, until, zone: config.zone }
-  const { sums, events: unnamed } = await readStatement(mill.db, order, by)
-  const events = nameRises(unnamed, config)
-  if (options.json === true) printJson({ by, zone: config.zone, sums, events })
-  else print(statementLines({ by, zone: config.zone, sums, events }).join('\n'))
+  const { sums, events } = await readStatement(mill.db, order, by)
+  const view = { by, zone: config.zone, sums, events: nameRises(events, config) }
+  if (options.json === true) printJson(view)
+  else print(statementLines(view).join('\n'))
   return exits.done
 }
 
@@ -52,7 +49,6 @@ const eventNames = {
   top_up: 'top-up',
 } as const satisfies Record<StatementEvent['kind'], string>
 
-/** A change with its name for display. */
 export interface NamedEvent extends StatementEvent {
   readonly what: (typeof eventNames)[StatementEvent['kind']] | 'renewal'
 }
@@ -87,15 +83,10 @@ export function nameRises(
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
     return ['no balance was reported in this period; a statement begins with the first answer']
-  const accounts = [...new Set(sums.map(({ account }) => account))]
-  return accounts.flatMap((account, index) => [
+  const eventsOf = groupBy(events, ({ account }) => account)
+  return [...groupBy(sums, ({ account }) => account)].flatMap(([account, rows], index) => [
     ...(index === 0 ? [] : ['']),
-    ...accountLines(account, {
-      by,
-      zone,
-      sums: sums.filter((row) => row.account === account),
-      events: events.filter((event) => event.account === account),
-    }),
+    ...accountLines(account, { by, zone, sums: rows, events: eventsOf.get(account) ?? [] }),
   ])
 }
 

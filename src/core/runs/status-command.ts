@@ -3,6 +3,7 @@
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import { countOf } from '../../base/database/kysely.ts'
 import { withinTime } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
@@ -13,14 +14,13 @@ import { type Mill, openMill } from '../mill.ts'
 import { type NightSummary, nightSummaryLines, summariseNights } from '../scheduler/show.ts'
 import { expectRun } from './run.ts'
 import { believedPrices, formatStatus, formatUnknown, type StatusView } from './screen.ts'
-import { countRuns, endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
+import { endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
 
 interface StatusFlags {
   readonly run?: number
   readonly watch?: true
   readonly unknown?: true
   readonly settings?: true
-  readonly json?: true
 }
 
 const everyMs = 2_000
@@ -28,7 +28,6 @@ const mostRuns = 20
 const mostUnknown = 1_000
 const forecastDays = 7
 
-/** Shows the status once, or repeatedly with `--watch`. */
 async function showMill({ options, env, closers, signal }: Call<StatusFlags>): Promise<Exit> {
   const config = readConfig(env)
   const json = options.json === true
@@ -55,7 +54,6 @@ async function showMill({ options, env, closers, signal }: Call<StatusFlags>): P
   }
 }
 
-/** All data shown by `status`, as text or JSON. */
 type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<MillState> {
@@ -79,7 +77,7 @@ export async function readTables(
   const costs = account === null ? [] : believedPrices(costsOf(await readBooks(db, account.id)))
   return {
     runs,
-    older: run === null ? (await countRuns(db)) - runs.length : 0,
+    older: run === null ? (await countOf(db, db.selectFrom('runs').select('id'))) - runs.length : 0,
     account,
     accountName: name,
     prices: costs,
@@ -92,21 +90,17 @@ export async function readTables(
   }
 }
 
-/** Forecast for the period shown by `status`. */
 export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
   return readCreditForecast(mill, { days: forecastDays })
 }
 
 function statusJson({ account, floor, accountName: name, ...view }: MillState) {
-  const known = {
-    remaining: account?.remaining ?? null,
-    observed_at: account?.observed_at ?? null,
-  }
+  const { remaining = null, observed_at = null } = account ?? {}
   return {
     runs: view.runs,
     account: {
       ...account,
-      ...{ name, ...known, floor, prices: view.prices },
+      ...{ name, remaining, observed_at, floor, prices: view.prices },
       stop: account?.stops[0]?.reason ?? null,
     },
     queue: view.queue,

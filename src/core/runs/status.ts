@@ -1,9 +1,9 @@
 // Reads the state of runs from the database.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
-import { clockBefore, utcText } from '../../base/database/clock.ts'
+import { clock, clockBefore, secondsBetween, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 
 const taskStates = [
@@ -45,7 +45,6 @@ export interface RunStatus {
   readonly finished_at: string | null
 }
 
-/** Reads the newest runs, or one given run, with the number of tasks in each state. */
 export async function readRuns(
   db: Database,
   { run, limit }: { run: number | null; limit: number },
@@ -89,83 +88,68 @@ export async function readRuns(
   return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
 }
 
-export async function countRuns(db: Database): Promise<number> {
-  const { runs } = await db
-    .selectFrom('runs')
-    .select(({ fn }) => fn.countAll<number>().as('runs'))
-    .executeTakeFirstOrThrow()
-  return runs
-}
-
 const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<
   TaskState,
   number
 >
 
-export interface AccountStatus {
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-  readonly remaining: number | null
-  readonly observed_at: string | null
-  readonly observed_ago_s: number | null
-  readonly reserved: number
-  readonly uncertain: number
-  readonly in_flight: number
-  readonly floor: number | null
-  readonly workers: number
-  readonly day_spent: number
-  readonly month_spent: number
-  /** Credits per call by which the balance fell more than billed, based on the last calls. */
-  readonly external_per_call: number
-  readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
-}
+export type AccountStatus = NonNullable<Awaited<ReturnType<typeof readAccount>>>
 
 /** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,
-  { name, kind }: { name: string; kind: string },
-): Promise<AccountStatus | null> {
-  const { rows } = await sql<AccountStatus>`
-    select
-      a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent, a.month_spent,
-      greatest(a.external_now, a.external_last) as external_per_call,
-      ${shownBalance} as remaining,
-      to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
-      round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,
-      ${floorInForce} as floor,
-      (
-        select count(*) from workers w
-        where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-      ) as workers,
-      (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'reason', s.reason,
-          'since', to_char(s.since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-          'until', to_char(s.until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
-          'detail', coalesce(s.detail, '')
-        ) order by s.since desc), '[]')
-        from stops s
-        where s.account_id = a.id
-          and s.cleared_at is null
-          and (s.until is null or s.until > clock_timestamp())
-      ) as stops
-    from accounts a
-    where a.name = ${name} and a.kind = ${kind}`.execute(db)
-  return rows[0] ?? null
+  { name, kind }: { readonly name: string; readonly kind: string },
+) {
+  const account = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      ...(['a.id', 'a.name', 'a.kind', 'a.reserved', 'a.uncertain', 'a.in_flight'] as const),
+      ...(['a.day_spent', 'a.month_spent'] as const),
+      // Credits per call by which the balance fell more than billed, based on the last calls.
+      eb.fn<number>('greatest', ['a.external_now', 'a.external_last']).as('external_per_call'),
+      shownBalance.as('remaining'),
+      utcText(eb.ref('a.obs_at')).as('observed_at'),
+      eb
+        .fn<number | null>('round', [secondsBetween(eb.ref('a.obs_at'), clock)])
+        .as('observed_ago_s'),
+      floorInForce.as('floor'),
+      eb
+        .selectFrom('workers as w')
+        .select(({ fn }) => fn.countAll<number>().as('workers'))
+        .whereRef('w.account_id', '=', 'a.id')
+        .where('w.stopped_at', 'is', null)
+        .where('w.lease_until', '>', clock)
+        .$asScalar()
+        .$notNull()
+        .as('workers'),
+    ])
+    .where('a.name', '=', name)
+    .where('a.kind', '=', kind)
+    .executeTakeFirst()
+  if (account === undefined) return null
+  const stops = await db
+    .selectFrom('stops')
+    .select((eb) => [
+      'reason',
+      utcText(eb.ref('since')).as('since'),
+      utcText(eb.ref('until')).as('until'),
+      eb.fn.coalesce('detail', sql.lit('')).as('detail'),
+    ])
+    .where('account_id', '=', account.id)
+    .where('cleared_at', 'is', null)
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>', clock)]))
+    .orderBy('since', 'desc')
+    .execute()
+  return { ...account, stops }
 }
 
 /** Counts tasks that ended in the last minute, to show the current rate. */
-export async function endedLastMinute(db: Database): Promise<number> {
-  const { ended } = await db
+export function endedLastMinute(db: Database): Promise<number> {
+  const ended = db
     .selectFrom('calls')
-    .select(({ fn }) => fn.countAll<number>().as('ended'))
+    .select('id')
     .where('id', '>', (eb) =>
-      eb
-        .selectFrom('calls')
-        .select(
-          eb(eb.fn.coalesce(eb.fn.max<number>('calls.id'), eb.lit(0)), '-', 100_000).as('newest'),
-        ),
+      eb.selectFrom('calls').select(eb(eb.fn.max('calls.id'), '-', 100_000).as('newest')),
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')
@@ -173,13 +157,11 @@ export async function endedLastMinute(db: Database): Promise<number> {
     .where(({ exists, selectFrom }) =>
       exists(selectFrom('workers').where('lease_until', '>', clockBefore(60_000))),
     )
-    .executeTakeFirstOrThrow()
-  return ended
+  return countOf(db, ended)
 }
 
 export type UnknownCall = Awaited<ReturnType<typeof readUnknown>>[number]
 
-/** Calls with an unknown outcome, newest first, with the credits at risk. */
 export function readUnknown(db: Database, limit: number) {
   return db
     .selectFrom('calls')
@@ -204,7 +186,6 @@ export function readUnknown(db: Database, limit: number) {
     .execute()
 }
 
-/** Highest cost of a call of an account so far; null before the first call. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
   const { dearest } = await db
     .selectFrom('account_costs')

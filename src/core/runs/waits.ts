@@ -3,11 +3,10 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, secondsBetween, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { countOf, sql } from '../../base/database/kysely.ts'
 
 const mostSlices = 1_000
 
-/** Something that open tasks must wait for before they can be bought. */
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
@@ -63,21 +62,19 @@ export async function readWaits(db: Database, own: number) {
   return [...leases, ...pauses]
 }
 
-/** Counts workers with a valid lease, for all accounts. */
-export async function countLiveWorkers(db: Database): Promise<number> {
-  const { live } = await db
-    .selectFrom('workers')
-    .select(({ fn }) => fn.countAll<number>().as('live'))
-    .where('stopped_at', 'is', null)
-    .where('lease_until', '>', clock)
-    .executeTakeFirstOrThrow()
-  return live
+export function countLiveWorkers(db: Database): Promise<number> {
+  return countOf(db, liveWorkers(db).select('id'))
 }
 
-/** Workers with a valid lease, with their calls in flight. */
-export function readLiveWorkers(db: Database) {
+function liveWorkers(db: Database) {
   return db
     .selectFrom('workers')
+    .where('workers.stopped_at', 'is', null)
+    .where('workers.lease_until', '>', clock)
+}
+
+export function readLiveWorkers(db: Database) {
+  return liveWorkers(db)
     .innerJoin('accounts', 'accounts.id', 'workers.account_id')
     .leftJoin('calls', (join) =>
       join.onRef('calls.worker', '=', 'workers.id').on('calls.outcome', 'is', null),
@@ -95,8 +92,6 @@ export function readLiveWorkers(db: Database) {
         'oldest_s',
       ),
     ])
-    .where('workers.stopped_at', 'is', null)
-    .where('workers.lease_until', '>', clock)
     .groupBy(['workers.id', 'accounts.name'])
     .orderBy('workers.id')
     .execute()
@@ -130,17 +125,16 @@ export async function countFailures(
 }
 
 /** Counts the open tasks that workers can still process: tasks in unfinished slices of open runs. */
-export async function countOpenTasks(db: Database): Promise<number> {
-  const { open } = await db
+export function countOpenTasks(db: Database): Promise<number> {
+  const open = db
     .selectFrom('tasks')
     .innerJoin('slices', (join) =>
       join.onRef('slices.run_id', '=', 'tasks.run_id').onRef('slices.slice', '=', 'tasks.slice'),
     )
     .innerJoin('runs', 'runs.id', 'tasks.run_id')
-    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .select('tasks.id')
     .where('tasks.state', '=', 'open')
     .where('slices.done_at', 'is', null)
     .where('runs.state', '=', 'open')
-    .executeTakeFirstOrThrow()
-  return open
+  return countOf(db, open)
 }

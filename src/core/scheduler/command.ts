@@ -19,7 +19,6 @@ import { formatNights, nightsJson, readNightForecast } from './show.ts'
 export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
-  readonly json?: true
   readonly file?: string
   /** A port, or `true` for the default one. */
   readonly desk?: string | true
@@ -47,29 +46,25 @@ export interface NightlyParts {
   ) => Promise<Closable>
 }
 
-/** Shows the schedules, runs the due nights once, or keeps running due nights until it is stopped. */
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
-  expectLasting(options)
+  const { desk, show, once } = options
+  if (desk !== undefined && (show === true || once === true)) {
+    throw new Misuse(
+      `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
+    )
+  }
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
-  if (options.show === true) return showSchedules(mill, file, options.json === true)
-  if (options.once === true) return tickOnce(mill, file, beside)
+  if (show === true) return showSchedules(mill, file, options.json === true)
+  if (once === true) return tickOnce(mill, file, beside)
   // Only a service needs a log and metrics, so the other modes do not wait for them to load.
-  if (options.desk !== undefined) {
-    const opened = await beside.desk({ config, report: say }, options.desk)
+  if (desk !== undefined) {
+    const opened = await beside.desk({ config, report: say }, desk)
     closers.add('the desk', opened, (open) => open.close())
   }
-  return runScheduler(mill, { file, signal, beside })
-}
-
-/** Rejects `--desk` for a command that ends at once, because nobody could use the desk. */
-function expectLasting({ desk, show, once }: NightlyFlags): void {
-  if (desk === undefined || (show !== true && once !== true)) return
-  throw new Misuse(
-    `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
-  )
+  return runScheduler(mill, { file, signal }, beside)
 }
 
 const shownDays = 7
@@ -105,10 +100,10 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-/** Runs the scheduler until the signal is aborted, with a log and a monitor. */
 async function runScheduler(
   mill: Mill,
-  { file, signal, beside }: { file: string; signal: AbortSignal; beside: NightlyParts },
+  { file, signal }: { readonly file: string; readonly signal: AbortSignal },
+  beside: NightlyParts,
 ): Promise<Exit> {
   const { api } = mill.config
   const log = await openLog('nightly', api === null ? [] : [api.key])

@@ -17,7 +17,6 @@ const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
 
-/** Open run of the list. */
 export type Busy = NonNullable<NightFacts['busy']>
 
 export interface Facts extends Omit<NightFacts, 'decided'> {
@@ -30,15 +29,10 @@ export interface Facts extends Omit<NightFacts, 'decided'> {
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
-      readonly kind: 'record'
+      readonly kind: 'record' | 'wait'
       readonly nights: readonly Due[]
-      readonly outcome: 'missed' | 'skipped'
-      readonly note: string
-      readonly known: Date
-    }
-  | {
-      readonly kind: 'wait'
-      readonly nights: readonly Due[]
+      /** Null for nights that wait. */
+      readonly outcome: 'missed' | 'skipped' | null
       readonly note: string
       readonly known: Date
     }
@@ -46,18 +40,16 @@ export type NightStep =
       readonly kind: 'run'
       readonly night: Due
       readonly outcome: 'ran' | 'late'
-      /** Open run to join; null to create a separate run. */
       readonly into: Busy | null
       readonly known: Date
     }
   | { readonly kind: 'close'; readonly busy: Busy; readonly note: string; readonly known: Date }
 
-/** Decides the next step for a schedule, based on its rule and the facts. */
 export function decide(schedule: Schedule, facts: Facts): NightStep {
   const { dues, newest, until } = undecided(schedule, facts)
   const older = newest === null ? dues : dues.slice(0, -1)
   const last = older.at(-1)
-  if (last !== undefined) return passOver(schedule, { nights: older, known: last.at })
+  if (last !== undefined) return passOver(schedule, older, last.at)
   if (newest !== null) return place(schedule, newest, facts)
   return callWaiting(schedule, facts, until)
 }
@@ -77,53 +69,29 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Decides the due times that were still undecided when a newer time was due. */
-function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
-  switch (missed) {
-    case 'all':
-      return { kind: 'wait', ...past, note: `${nobodyLooked}; the night waits its turn` }
-    case 'latest':
-      return {
-        kind: 'record',
-        ...past,
-        outcome: 'missed',
-        note: `${nobodyLooked}; a newer night runs instead`,
-      }
-    case 'skip':
-      return { kind: 'record', ...past, outcome: 'missed', note: nobodyLooked }
-    default:
-      throw unhandled('rule', missed)
-  }
+function passOver({ missed }: Schedule, nights: readonly Due[], known: Date): NightStep {
+  if (missed === 'all') return wait(nights, known, `${nobodyLooked}; the night waits its turn`)
+  const note = missed === 'skip' ? nobodyLooked : `${nobodyLooked}; a newer night runs instead`
+  return { kind: 'record', nights, outcome: 'missed', note, known }
 }
 
-/** Decides the newest due time once all older due times are decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at
   const nights = [night]
-  const late = isLate(night, facts.now)
-  if (late && schedule.missed === 'skip') {
-    return {
-      kind: 'record',
-      nights,
-      outcome: 'missed',
-      note: nobodyLooked,
-      known,
-    }
-  }
-  if (waiting.length > 0)
-    return { kind: 'wait', nights, note: 'waits for an older night to finish', known }
-  if (busy === null)
-    return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: null, known }
+  const outcome = outcomeOf(night, facts.now)
+  if (outcome === 'late' && schedule.missed === 'skip') return passOver(schedule, nights, known)
+  if (waiting.length > 0) return wait(nights, known, 'waits for an older night to finish')
+  if (busy === null) return { kind: 'run', night, outcome, into: null, known }
   if (givesWay(schedule, busy)) return close(busy, facts)
-  if (busy.starved && schedule.missed === 'all') return wait(night, busy)
+  if (busy.starved && schedule.missed === 'all') return wait(nights, known, stillGoing(busy))
   switch (schedule.overlap) {
     case 'skip':
       return { kind: 'record', nights, outcome: 'skipped', note: stillGoing(busy), known }
     case 'queue':
-      return wait(night, busy)
+      return wait(nights, known, stillGoing(busy))
     case 'merge':
-      return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: busy, known }
+      return { kind: 'run', night, outcome, into: busy, known }
     default:
       throw unhandled('rule', schedule.overlap)
   }
@@ -142,8 +110,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
     return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
   }
   if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }
-  const outcome = isLate(night, now) ? 'late' : 'ran'
-  return { kind: 'run', night, outcome, into: null, known }
+  return { kind: 'run', night, outcome: outcomeOf(night, now), into: null, known }
 }
 
 /**
@@ -155,13 +122,12 @@ function givesWay(schedule: Schedule, busy: Busy): boolean {
 }
 
 function close(busy: Busy, { known }: Facts): NightStep {
-  const done = busy.tasks - busy.open
-  const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
+  const note = `closed as partial, ${busy.tasks - busy.open} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
   return { kind: 'close', busy, note, known }
 }
 
-function wait(night: Due, busy: Busy): NightStep {
-  return { kind: 'wait', nights: [night], note: stillGoing(busy), known: night.at }
+function wait(nights: readonly Due[], known: Date, note: string): NightStep {
+  return { kind: 'wait', nights, outcome: null, note, known }
 }
 
 function stillGoing(busy: Busy): string {
@@ -169,6 +135,6 @@ function stillGoing(busy: Busy): string {
   return `run ${busy.run} of ${busy.date} ${why}, ${busy.tasks - busy.open} of ${busy.tasks} tasks done`
 }
 
-function isLate(night: Due, now: Date): boolean {
-  return now.getTime() - night.at.getTime() > graceMs
+function outcomeOf(night: Due, now: Date): 'ran' | 'late' {
+  return now.getTime() - night.at.getTime() > graceMs ? 'late' : 'ran'
 }

@@ -25,7 +25,6 @@ interface ListPlace {
 export interface Schedule extends ListPlace, Shares {
   readonly name: string
   readonly line: number
-  /** Path of the list, as in the file. */
   readonly list: string
   readonly cron: Cron
   readonly zone: string
@@ -37,26 +36,21 @@ export interface Schedule extends ListPlace, Shares {
   readonly overlap: (typeof overlapRules)[number]
   readonly on: boolean
   readonly cadence: Cadence
-  /** Reading options of the list, as last accepted by a user. */
   readonly reading: Agreed
 }
 
-/** An invalid line, with the reason and the text that is expected instead. */
 export interface RefusedLine {
   readonly line: number
   readonly problem: string
 }
 
-/** A row of the file, by column name. */
 export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
-  /** Time zone of lines that do not set a zone. */
   readonly zone: string
   /** Returns the location of a list. `problem` is null if the list can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
-    /** Reading options that a user last accepted. */
     readonly reading?: Agreed
   }
 }
@@ -67,129 +61,28 @@ export function readSchedules(
   around: Surroundings,
 ): Pick<ScheduleFile, 'schedules' | 'refusals'> {
   const schedules: Schedule[] = []
-  const unknown = unknownColumns([...(lines[0]?.fields.keys() ?? [])])
-  const refusals: RefusedLine[] = unknown === null ? [] : [{ line: 1, problem: unknown }]
+  const refusals: RefusedLine[] = []
+  const unknown = [...(lines[0]?.fields.keys() ?? [])].filter(
+    (name) => !columns.some((column) => column === name),
+  )
+  if (unknown.length > 0) {
+    const problem = `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
+    refusals.push({ line: 1, problem })
+  }
   const firstLines = new Map<string, number>()
   for (const line of lines) {
-    const reader = new LineReader(line, around)
-    const schedule = reader.schedule()
-    const name = reader.text('schedule')
+    const { schedule, problems } = readLine(line, around)
+    const name = textOf(line, 'schedule')
     const first = firstLines.get(name)
     if (first === undefined) firstLines.set(name, line.line)
-    else reader.refuseTwin(first)
-    if (schedule !== null && reader.problems.length === 0) schedules.push(schedule)
-    for (const problem of reader.problems) refusals.push({ line: line.line, problem })
+    else if (name !== '') {
+      problems.push(problemOf(line, 'schedule', `a unique name, since line ${first} has this one`))
+    }
+    if (schedule !== null && problems.length === 0) schedules.push(schedule)
+    for (const problem of problems) refusals.push({ line: line.line, problem })
   }
   const divided = divideAmongLists(schedules)
   return { schedules: divided.schedules, refusals: [...refusals, ...divided.refusals] }
-}
-
-class LineReader {
-  readonly problems: string[] = []
-  readonly #line: Line
-  readonly #around: Surroundings
-
-  constructor(line: Line, around: Surroundings) {
-    this.#line = line
-    this.#around = around
-  }
-
-  text(column: ScheduleColumn): string {
-    return (this.#line.fields.get(column) ?? '').trim()
-  }
-
-  /** Returns the schedule of the line; null if a required field is invalid. */
-  schedule(): Schedule | null {
-    const cron = this.#cron()
-    const schedule = {
-      name: this.#name(),
-      line: this.#line.line,
-      ...this.#list(),
-      zone: this.#zone(),
-      maxAgeMs: this.#maxAge(),
-      budget: this.#whole('budget', 'credits: a whole number from 1 up, or nothing', [1]),
-      priority: this.#whole('priority', 'a priority from 1 to 9, or nothing', [1, 9]),
-      missed: this.#word('missed', missedRules),
-      overlap: this.#word('overlap', overlapRules),
-      on: this.#read('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
-      cadence: this.#read('cadence', cadenceCell),
-      ...this.#read('share', shareCell),
-    }
-    return cron === null ? null : { ...schedule, cron }
-  }
-
-  /** Rejects a line with a duplicate name. The first line with the name keeps the name. */
-  refuseTwin(first: number): void {
-    if (this.text('schedule') === '') return
-    this.#refuse('schedule', `a unique name, since line ${first} has this one`)
-  }
-
-  #refuse(column: ScheduleColumn, expected: string): void {
-    const got = JSON.stringify(this.text(column))
-    this.problems.push(`${column}: expected ${expected}, got ${got}`)
-  }
-
-  #name(): string {
-    const name = this.text('schedule')
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(name)) {
-      this.#refuse('schedule', 'a short name of letters, digits, spaces, ".", "_" or "-"')
-    }
-    return name
-  }
-
-  #list(): Pick<Schedule, 'list' | 'reading' | keyof ListPlace> {
-    const list = this.text('list')
-    if (list === '') {
-      this.problems.push('list: expected the path of a list, like inputs/keywords.csv, got nothing')
-      return { list, path: '', listName: '', reading: {} }
-    }
-    const { path, listName, problem, reading } = this.#around.lookUpList(list)
-    if (problem !== null) this.problems.push(`list: ${problem}`)
-    return { list, path, listName, reading: reading ?? {} }
-  }
-
-  #cron(): Cron | null {
-    const reading = readCron(this.text('cron'))
-    if (reading.kind === 'cron') return reading.cron
-    this.problems.push(`cron: ${reading.problem}`)
-    return null
-  }
-
-  #zone(): string {
-    const zone = this.text('zone') || this.#around.zone
-    if (!isZone(zone)) this.#refuse('zone', 'a time zone like Europe/Berlin or UTC')
-    return zone
-  }
-
-  #maxAge(): number | null {
-    if (this.text('max_age') === '') return null
-    const age = readDuration(this.text('max_age'))
-    if (age === null)
-      this.#refuse('max_age', 'a duration like 12h, 90m or 0, at most 36500d, or nothing')
-    return age
-  }
-
-  #whole(column: 'budget' | 'priority', expected: string, range: readonly [number, number?]) {
-    const text = this.text(column)
-    if (text === '') return null
-    const value = Number(text)
-    const [least, most = Number.MAX_SAFE_INTEGER] = range
-    if (!/^\d+$/.test(text) || value < least || value > most) this.#refuse(column, expected)
-    return value
-  }
-
-  #word<W extends string>(column: 'missed' | 'overlap', words: readonly [W, ...W[]]): W {
-    const text = this.text(column).toLowerCase() || words[0]
-    const found = words.find((word) => word === text)
-    if (found === undefined) this.#refuse(column, words.map((word) => `"${word}"`).join(', '))
-    return found ?? words[0]
-  }
-
-  #read<T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T {
-    const value = read(this.text(column))
-    if (value === null) this.#refuse(column, expected)
-    return value ?? usual
-  }
 }
 
 const columns = [
@@ -209,6 +102,14 @@ const columns = [
 
 type ScheduleColumn = (typeof columns)[number]
 
+function textOf({ fields }: Line, column: ScheduleColumn): string {
+  return (fields.get(column) ?? '').trim()
+}
+
+function problemOf(line: Line, column: ScheduleColumn, expected: string): string {
+  return `${column}: expected ${expected}, got ${JSON.stringify(textOf(line, column))}`
+}
+
 /** Parser for the cells of a column. Returns null for invalid text. The line then gets the value of `usual`. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
@@ -216,11 +117,75 @@ interface ColumnReading<T> {
   readonly usual: T
 }
 
-/** Problem with the file's header; null if there is none. */
-function unknownColumns(names: readonly string[]): string | null {
-  const unknown = names.filter((name) => !columns.some((column) => column === name))
-  if (unknown.length === 0) return null
-  return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
+/** Returns the schedule of a line, or null if its cron pattern is invalid, and all problems of the line. */
+function readLine(line: Line, { zone, lookUpList }: Surroundings) {
+  const problems: string[] = []
+  const cell = <T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T => {
+    const value = read(textOf(line, column))
+    if (value === null) problems.push(problemOf(line, column, expected))
+    return value ?? usual
+  }
+  const optional = <T>(
+    column: ScheduleColumn,
+    read: (text: string) => T | null,
+    expected: string,
+  ): T | null => {
+    if (textOf(line, column) === '') return null
+    return cell<T | null>(column, { read, expected: `${expected}, or nothing`, usual: null })
+  }
+  const list = textOf(line, 'list')
+  const found = list === '' ? { path: '', listName: '', problem: noList } : lookUpList(list)
+  if (found.problem !== null) problems.push(`list: ${found.problem}`)
+  const reading = readCron(textOf(line, 'cron'))
+  if (reading.kind === 'problem') problems.push(`cron: ${reading.problem}`)
+  const schedule = {
+    name: cell('schedule', nameCell),
+    line: line.line,
+    list,
+    path: found.path,
+    listName: found.listName,
+    reading: found.reading ?? {},
+    zone: cell('zone', {
+      read: (text) => (isZone(text || zone) ? text || zone : null),
+      expected: 'a time zone like Europe/Berlin or UTC',
+      usual: zone,
+    }),
+    maxAgeMs: optional('max_age', readDuration, 'a duration like 12h, 90m or 0, at most 36500d'),
+    budget: optional('budget', wholeFrom(1), 'credits: a whole number from 1 up'),
+    priority: optional('priority', wholeFrom(1, 9), 'a priority from 1 to 9'),
+    missed: cell('missed', wordCell(missedRules)),
+    overlap: cell('overlap', wordCell(overlapRules)),
+    on: cell('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
+    cadence: cell('cadence', cadenceCell),
+    ...cell('share', shareCell),
+  }
+  return {
+    schedule: reading.kind === 'problem' ? null : { ...schedule, cron: reading.cron },
+    problems,
+  }
+}
+
+const noList = 'expected the path of a list, like inputs/keywords.csv, got nothing'
+
+const nameCell: ColumnReading<string> = {
+  read: (text) => (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text) ? text : null),
+  expected: 'a short name of letters, digits, spaces, ".", "_" or "-"',
+  usual: '',
+}
+
+function wholeFrom(least: number, most = Number.MAX_SAFE_INTEGER) {
+  return (text: string): number | null => {
+    const value = Number(text)
+    return /^\d+$/.test(text) && value >= least && value <= most ? value : null
+  }
+}
+
+function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<W> {
+  return {
+    read: (text) => words.find((word) => word === (text.toLowerCase() || words[0])) ?? null,
+    expected: words.map((word) => `"${word}"`).join(', '),
+    usual: words[0],
+  }
 }
 
 /** A schedule with the share that its own line sets. */
@@ -233,12 +198,14 @@ type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
 ): Pick<ScheduleFile<T>, 'schedules' | 'refusals'> {
-  const owners = new Map<string, T & { readonly part: number }>()
+  const owners = new Map<string, { readonly line: number; readonly part: number }>()
   const refusals: RefusedLine[] = []
-  for (const line of lines.filter(({ on }) => on)) {
-    const problem = refusalOf(line, owners)
+  for (const line of lines) {
+    const { part } = line
+    if (!line.on || part === null) continue
+    const problem = refusalOf(part, owners, line.listName)
     if (problem !== null) refusals.push({ line: line.line, problem })
-    else if (hasPart(line) && !owners.has(line.listName)) owners.set(line.listName, line)
+    else if (!owners.has(line.listName)) owners.set(line.listName, { line: line.line, part })
   }
   const refused = new Set(refusals.map(({ line }) => line))
   const schedules = lines.filter(({ line }) => !refused.has(line))
@@ -251,12 +218,11 @@ export function divideAmongLists<T extends Said>(
   return { schedules: schedules.map((one) => ({ ...one, part: partOf(one) })), refusals }
 }
 
-function hasPart<T extends Said>(line: T): line is T & { readonly part: number } {
-  return line.part !== null
-}
-
-function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & { part: number }>) {
-  if (part === null) return null
+function refusalOf(
+  part: number,
+  owners: ReadonlyMap<string, { readonly line: number; readonly part: number }>,
+  listName: string,
+) {
   const got = sharePhrase(part)
   const own = owners.get(listName)
   if (own !== undefined) {
@@ -322,7 +288,6 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
 
-/** Default for the longest interval of a query, in days. */
 export const usualLongestDays = 14
 
 /** Buying interval of a list's queries: every night, or an interval that depends on the history of each query. */
@@ -347,7 +312,6 @@ function readCadence(text: string): Cadence | null {
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
-/** Path of the default schedule file. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 export interface ScheduleFile<T = Schedule> {
@@ -377,13 +341,8 @@ export async function loadSchedules(
   return { schedules, refusals: [...refusals, ...broken], names }
 }
 
-type FoundList = ReturnType<Surroundings['lookUpList']>
-
-async function findLists(
-  db: Database,
-  lines: readonly Line[],
-): Promise<ReadonlyMap<string, FoundList>> {
-  const lists = new Map<string, FoundList>()
+async function findLists(db: Database, lines: readonly Line[]) {
+  const lists = new Map<string, ReturnType<Surroundings['lookUpList']>>()
   const firstPaths = new Map<string, string>()
   for (const { fields } of lines) {
     const list = fields.get('list') ?? ''
@@ -406,8 +365,7 @@ async function findLists(
 
 /** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
-  if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
-    return null
+  if (source === path || !isAbsolute(source) || ![source, path].every(existsSync)) return null
   return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list of ${source}; rename the file`
 }
 

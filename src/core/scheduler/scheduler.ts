@@ -11,7 +11,7 @@ import { openQueue, type SliceQueue } from '../queue/slice-jobs.ts'
 import { openPart } from '../queue/queue.ts'
 import { openTicker } from '../queue/minute-clock.ts'
 import { loadSchedules, type ScheduleFile } from './schedule.ts'
-import { type ChooseQueries, type SchedulerContext, tick } from './tick.ts'
+import { type ChooseQueries, tick } from './tick.ts'
 
 interface SchedulerOptions {
   readonly file: string
@@ -37,12 +37,10 @@ export class Scheduler {
     this.#options = options
   }
 
-  /** Reason why the last tick failed; null if the last tick succeeded. */
   get trouble(): string | null {
     return this.#trouble
   }
 
-  /** False if no line of the file is valid. */
   get usable(): boolean {
     return this.#file !== null && (this.#file.schedules.length > 0 || this.#file.names.length === 0)
   }
@@ -82,14 +80,8 @@ export class Scheduler {
     const { db, supplier, config } = this.#mill
     const { report, afterRuns = closeAndJudge, chooseQueries } = this.#options
     const schedules = await this.#load()
-    const context: SchedulerContext = {
-      db,
-      supplier,
-      maxAgeMs: config.maxAgeMs,
-      queue: () => this.#slices(),
-      report,
-      ...(chooseQueries === undefined ? {} : { chooseQueries }),
-    }
+    const queue = () => this.#slices()
+    const context = { db, supplier, maxAgeMs: config.maxAgeMs, queue, report, chooseQueries }
     await tick(context, schedules)
     await afterRuns(this.#mill, report)
     await addUpDay(this.#mill, report)
@@ -154,7 +146,7 @@ export async function keepTime(
   { signal, report, lookMs = lookEveryMs }: ClockOptions,
 ): Promise<void> {
   await scheduler.tryTick()
-  let clock: Stop | null = await startClock(mill, scheduler)
+  let clock: (() => Promise<void>) | null = await startClock(mill, scheduler)
   try {
     while (!signal.aborted) {
       await pause(lookMs, signal)
@@ -162,7 +154,10 @@ export async function keepTime(
       if (await othersLook(mill)) continue
       report('the clock of the queue does not tick: restarting it')
       await clock?.()
-      clock = await tryClock(mill, scheduler, report)
+      clock = await startClock(mill, scheduler).catch((error: unknown) => {
+        report(`the clock of the queue does not start: ${scrubbedReason(error)}`)
+        return null
+      })
       await scheduler.tryTick()
     }
   } finally {
@@ -171,26 +166,12 @@ export async function keepTime(
   }
 }
 
-type Stop = () => Promise<void>
-
-async function startClock(mill: Mill, scheduler: Ticking): Promise<Stop> {
+/** Returns the function that stops the clock. */
+async function startClock(mill: Mill, scheduler: Ticking) {
   const ticker = await openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
     openTicker(store, id, () => scheduler.tryTick()),
   )
   return () => ticker.close()
-}
-
-async function tryClock(
-  mill: Mill,
-  scheduler: Ticking,
-  report: (line: string) => void,
-): Promise<Stop | null> {
-  try {
-    return await startClock(mill, scheduler)
-  } catch (error) {
-    report(`the clock of the queue does not start: ${scrubbedReason(error)}`)
-    return null
-  }
 }
 
 /** True if any scheduler checked the schedules recently: the queue's clock may have woken a different scheduler. */

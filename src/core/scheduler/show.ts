@@ -15,7 +15,6 @@ import {
 } from '../nights/nights.ts'
 import { type ScheduleFile, sharePhrase, sharesPhrase } from './schedule.ts'
 
-/** Formats a table per schedule, then the invalid lines of the file. */
 export function formatNights({ schedules, refusals }: Forecast): string {
   const parts: string[] = []
   if (schedules.length === 0) parts.push('No schedule can be used.')
@@ -71,7 +70,7 @@ export function nightsJson({ schedules, refusals }: Forecast) {
       part: schedule.part,
       shares: schedule.shares,
       next,
-      last: last === null ? null : lastJson(last),
+      last: lastJson(last),
       lately,
       overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
     })),
@@ -79,21 +78,18 @@ export function nightsJson({ schedules, refusals }: Forecast) {
   }
 }
 
-function lastJson(last: LastNight) {
+function lastJson(last: LastNight | null) {
+  if (last === null) return null
   const { schedule: _, run_state: state, ...night } = last
   return { ...night, state }
 }
 
-/** Past and future nights of the schedules, and the rejected lines of the file. */
 export type Forecast = Awaited<ReturnType<typeof readNightForecast>>
 
 type ScheduleView = Forecast['schedules'][number]
 
-const shownTimes = 3
-
 const latelyDays = 7
 
-/** Next times, last nights and overdue nights of each schedule in the file. */
 export async function readNightForecast(db: Database, file: ScheduleFile) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
@@ -102,23 +98,20 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   const schedules = file.schedules.map((schedule) => ({
     schedule,
     // Next due times. The list is empty for a disabled schedule.
-    next: schedule.on
-      ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
-          ({ at }) => at,
-        )
-      : [],
+    next: nextDues(schedule.cron, schedule.zone, { after: now, count: schedule.on ? 3 : 0 }).map(
+      ({ at }) => at,
+    ),
     last: last.get(schedule.name) ?? null,
     overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
     lately: Object.fromEntries<number>(
-      counts
-        .filter(({ schedule: name }) => name === schedule.name)
-        .map(({ outcome, nights }) => [outcome, nights]),
+      counts.flatMap(({ schedule: name, outcome, nights }) =>
+        name === schedule.name ? [[outcome, nights]] : [],
+      ),
     ),
   }))
   return { schedules, refusals: file.refusals }
 }
 
-/** Summary of a schedule that is enabled or overdue, for overviews. */
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
 /** Reads the schedules from the database, and ignores the schedule file. */

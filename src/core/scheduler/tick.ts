@@ -37,7 +37,7 @@ export interface SchedulerContext {
   /**
    * Chooses the queries of lists with an adaptive cadence. Without this function, all queries of such lists are bought.
    */
-  readonly chooseQueries?: ChooseQueries
+  readonly chooseQueries?: ChooseQueries | undefined
   readonly report: (line: string) => void
   /** Clock for tests. By default, the clock of the database is used. */
   readonly now?: () => Promise<Date>
@@ -100,7 +100,11 @@ async function storeSchedules(
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
     await closeOld(context, was, { now, what: 'removed from the file' })
-    await disable(context.db, was.name)
+    await context.db
+      .updateTable('schedules')
+      .set({ enabled: false })
+      .where('name', '=', was.name)
+      .execute()
   }
 }
 
@@ -108,9 +112,7 @@ async function storeSchedules(
  * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
  * the schedule would do nothing until then, so the schedule is reset to now.
  */
-async function readStoredSchedules(
-  context: SchedulerContext,
-): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
+async function readStoredSchedules(context: SchedulerContext) {
   const kept = await readWatches(context.db)
   // The time is read after the schedules, so that decisions of a concurrent scheduler are never ahead of this time.
   const now = await timeOf(context)
@@ -135,7 +137,7 @@ async function readStoredSchedules(
 async function closeOld(
   context: SchedulerContext,
   was: WatchRow,
-  { now, what }: { now: Date; what: string },
+  { now, what }: { readonly now: Date; readonly what: string },
 ): Promise<void> {
   const reading = readCron(was.cron)
   if (reading.kind === 'problem') return
@@ -169,13 +171,11 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
     case 'rest':
       return advance(context.db, schedule.name, step.known)
     case 'record':
-    case 'wait': {
-      const outcome = step.kind === 'record' ? step.outcome : null
-      await recordNights(context.db, schedule.name, { ...step, outcome })
+    case 'wait':
+      await recordNights(context.db, schedule.name, step)
       return context.report(
-        `${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`,
+        `${described(schedule, step.nights)} ${step.outcome ?? 'waits'}: ${step.note}`,
       )
-    }
     case 'close':
       await cancelRun(context.db, step.busy.run)
       await noteRun(context.db, step.busy.run, step.note)
@@ -190,16 +190,16 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
 /** Plans the run of a night. Does nothing if another scheduler was first. */
-async function runNight(
-  context: SchedulerContext,
-  schedule: Schedule,
-  step: RunStep,
-): Promise<void> {
+async function runNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   try {
     const { plan, note } = await planNight(context, schedule, step)
     await advance(context.db, schedule.name, step.known)
     const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
-    const told = [planPhrase(plan), ...partNotice(schedule), ...intervalNotice(plan)]
+    const told = [planPhrase(plan)]
+    if (schedule.part !== null) {
+      told.push(`if credits run short, ${sharePhrase(schedule.part)} of them go to this list`)
+    }
+    told.push(...intervalNotice(plan))
     if (note !== null) told.push(note)
     context.report(
       `${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`,
@@ -209,19 +209,11 @@ async function runNight(
     if (error instanceof NightTaken) return
     if (!(error instanceof Misuse)) throw error
     const note = error.message
-    const { known, night } = step
-    await recordNights(context.db, schedule.name, {
-      nights: [night],
-      outcome: 'failed',
-      note,
-      known,
-    })
-    context.report(`${described(schedule, [night])} failed: ${note}`)
+    const nights = [step.night]
+    const failed = { nights, outcome: 'failed', note, known: step.known } as const
+    await recordNights(context.db, schedule.name, failed)
+    context.report(`${described(schedule, nights)} failed: ${note}`)
   }
-}
-
-function partNotice({ part }: Schedule): readonly string[] {
-  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} of them go to this list`]
 }
 
 function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: ListPlan): string {
@@ -260,8 +252,7 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
       part: schedule.part,
       shares: schedule.shares,
       into: into?.run ?? null,
-      record: (trx, run) =>
-        takeNight(trx, { schedule: schedule.name, ...night, outcome, run, note }),
+      record: (trx, run) => takeNight(trx, night, { schedule: schedule.name, outcome, run, note }),
     })
   if (cadence.kind === 'adaptive') {
     const { longestDays } = cadence
@@ -279,7 +270,6 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
   }
 }
 
-/** Formats a schedule and its times in its own zone. */
 function described(
   { name, zone }: Pick<Schedule, 'name' | 'zone'>,
   nights: readonly { readonly at: Date }[],
@@ -294,7 +284,6 @@ function described(
   return `${name} of ${times} ${zone}`
 }
 
-/** Records that all times up to `known` have been decided. */
 async function advance(db: Database, schedule: string, known: Date): Promise<void> {
   await db
     .updateTable('schedules')
@@ -320,39 +309,58 @@ async function recordNights(
     readonly known: Date
   },
 ): Promise<readonly Due[]> {
-  const { nights, outcome, note, known } = what
+  const { nights, known, ...night } = what
   return db.transaction().execute(async (trx) => {
-    const rows = await trx
-      .insertInto('nights')
-      .columns(['schedule', 'due_at', 'run_date', 'outcome', 'note'])
-      .expression((eb) =>
-        eb
-          .selectFrom(rowsOf(nights).as('due'))
-          .select([
-            eb.val(schedule).as('schedule'),
-            'due.at',
-            'due.date',
-            eb.val(outcome).as('outcome'),
-            eb.val(note).as('note'),
-          ]),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .columns(['schedule', 'due_at'])
-          .doUpdateSet((eb) => ({
-            outcome: eb.ref('excluded.outcome'),
-            note: eb.ref('excluded.note'),
-            decided_at: clock,
-          }))
-          .where('nights.outcome', 'is', null)
-          .where('excluded.outcome', 'is not', null),
-      )
-      .returning('due_at')
-      .execute()
+    const recorded = await writeNights(trx, nights, { ...night, schedule, run: null })
     await advance(trx, schedule, known)
-    const recorded = new Set(rows.map(({ due_at: at }) => at.getTime()))
-    return nights.filter(({ at }) => recorded.has(at.getTime()))
+    return recorded
   })
+}
+
+interface Decision {
+  readonly schedule: string
+  readonly outcome: 'ran' | 'late' | 'missed' | 'skipped' | 'failed' | null
+  readonly run: number | null
+  readonly note: string | null
+}
+
+/** Writes nights that are not decided yet, and returns them. */
+async function writeNights(
+  trx: Database,
+  nights: readonly Due[],
+  { schedule, outcome, run, note }: Decision,
+): Promise<readonly Due[]> {
+  const rows = await trx
+    .insertInto('nights')
+    .columns(['schedule', 'due_at', 'run_date', 'outcome', 'run_id', 'note'])
+    .expression((eb) =>
+      eb
+        .selectFrom(rowsOf(nights).as('due'))
+        .select([
+          eb.val(schedule).as('schedule'),
+          'due.at',
+          'due.date',
+          eb.val(outcome).as('outcome'),
+          eb.cast<number | null>(eb.val(run), 'bigint').as('run'),
+          eb.val(note).as('note'),
+        ]),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['schedule', 'due_at'])
+        .doUpdateSet((eb) => ({
+          outcome: eb.ref('excluded.outcome'),
+          run_id: eb.ref('excluded.run_id'),
+          note: eb.ref('excluded.note'),
+          decided_at: clock,
+        }))
+        .where('nights.outcome', 'is', null)
+        .where('excluded.outcome', 'is not', null),
+    )
+    .returning('due_at')
+    .execute()
+  const written = new Set(rows.map(({ due_at: at }) => at.getTime()))
+  return nights.filter(({ at }) => written.has(at.getTime()))
 }
 
 function rowsOf(nights: readonly Due[]) {
@@ -369,42 +377,15 @@ function rowsOf(nights: readonly Due[]) {
 class NightTaken extends Error {}
 
 /** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
-async function takeNight(
-  trx: Transaction,
-  night: Due & {
-    readonly schedule: string
-    readonly outcome: 'ran' | 'late'
-    readonly run: number
-    readonly note: string | null
-  },
-): Promise<void> {
-  const { schedule, outcome, note } = night
-  const taken = await trx
-    .insertInto('nights')
-    .values({
-      ...{ schedule, due_at: night.at, run_date: night.date, outcome, note },
-      run_id: night.run,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['schedule', 'due_at'])
-        .doUpdateSet((eb) => ({
-          outcome: eb.ref('excluded.outcome'),
-          run_id: eb.ref('excluded.run_id'),
-          note: eb.ref('excluded.note'),
-          decided_at: clock,
-        }))
-        .where('nights.outcome', 'is', null),
-    )
-    .returning('schedule')
-    .executeTakeFirst()
+async function takeNight(trx: Transaction, night: Due, decision: Decision): Promise<void> {
+  const [taken] = await writeNights(trx, [night], decision)
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
   // The row of the list is locked here, so no other process can be planning a run of the list.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
     .select('runs.id')
-    .where('own.id', '=', night.run)
+    .where('own.id', '=', decision.run)
     .whereRef('runs.id', '<>', 'own.id')
     .where('runs.state', 'in', ['planning', 'open'])
     .limit(1)
@@ -427,10 +408,9 @@ async function noteRun(db: Database, run: number, note: string): Promise<void> {
     .execute()
 }
 
-/** Stored state of a schedule between two ticks. */
 type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
 
-async function readWatches(db: Database) {
+function readWatches(db: Database) {
   return db
     .selectFrom('schedules')
     .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
@@ -454,11 +434,6 @@ async function saveWatch(
       })),
     )
     .execute()
-}
-
-/** Disables a schedule that is no longer in the file. */
-async function disable(db: Database, name: string): Promise<void> {
-  await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
 /** Resets a schedule whose nights were decided ahead of time to now. The runs of the schedule continue. */

@@ -1,7 +1,8 @@
 // One paid request: sends it, waits for the reply and reads it, within the timeout.
 
-import { createBrotliDecompress, createGunzip, createInflate, type Gunzip } from 'node:zlib'
 import { Socket } from 'node:net'
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../base/address.ts'
 import { BadSettings } from '../../base/errors.ts'
@@ -35,17 +36,7 @@ export type Reply =
       readonly receivedAt: Date
     }
 
-export interface Api {
-  /**
-   * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
-   * charged as one request.
-   */
-  call(query: Query, key?: string | null): Promise<Reply>
-  /** Switches to a new API key. Call this function only while no request is in flight. */
-  turnKey(key: Secret): void
-  /** Aborts all requests in flight. */
-  close(): Promise<void>
-}
+export type Api = ReturnType<typeof openApi>
 
 interface ApiOptions {
   readonly url: URL
@@ -56,7 +47,7 @@ interface ApiOptions {
 }
 
 /** Creates a client for the API. The client connects only on the first call. */
-export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
+export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
@@ -81,12 +72,17 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    call: async (query, mark = null) => {
+    /**
+     * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
+     * charged as one request.
+     */
+    call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
       return readEnding(ending, key)
     },
-    turnKey: (next) => {
+    /** Switches to a new API key. Call this function only while no request is in flight. */
+    turnKey: (next: Secret) => {
       checkKey(url, next)
       key = next
     },
@@ -154,21 +150,17 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
     encoding === null || ending.truncated
       ? { bytes, truncated: ending.truncated }
       : await inflate(bytes, encoding)
+  const window = first(ending.headers['x-idempotency-window']) ?? ''
+  const seconds = /^\d{1,9}$/.test(window.trim()) ? Number(window) : 0
   return {
     kind: 'response',
     status,
     body: mask(body.bytes, key),
     truncated: body.truncated,
     retryAfter,
-    replayMs: readWindow(first(ending.headers['x-idempotency-window'])),
+    replayMs: seconds === 0 ? null : seconds * 1_000,
     receivedAt,
   }
-}
-
-/** Parses a header whose value is in seconds. */
-function readWindow(header: string | null): number | null {
-  const seconds = header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) : 0
-  return seconds === 0 ? null : seconds * 1_000
 }
 
 /** Masks the key in a body that quotes it, because people without access to the key read the stored rows. */
@@ -277,24 +269,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
 /** Maximum body size in bytes after decompression. An answer with 100 results has about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
-interface Body {
-  readonly bytes: Buffer
-  readonly truncated: boolean
+const decoders: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 }
-
-const decoders: Readonly<Record<string, () => Gunzip | ReturnType<typeof createBrotliDecompress>>> =
-  {
-    gzip: createGunzip,
-    'x-gzip': createGunzip,
-    deflate: createInflate,
-    br: createBrotliDecompress,
-  }
 
 /**
  * Decompresses a body that was compressed although no compression was requested. A body that ends too early or exceeds
  * the limit is marked as truncated. A body with an unknown encoding is kept as received.
  */
-export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
+export async function inflate(bytes: Buffer, encoding: string) {
   const open = decoders[encoding.trim().toLowerCase()]
   if (open === undefined || bytes.length === 0) return { bytes, truncated: false }
   const decoder = open()
@@ -378,18 +364,12 @@ function afterContinue(bytes: Buffer): Buffer | null {
   return rest
 }
 
-interface SocketOptions {
-  readonly lanes: number
-  readonly timeoutMs: number
-}
-
-/** Connections to one server, at most one per lane. Connects on demand. */
 class Sockets {
   readonly #kept: Pool
   readonly #single: Pool
   #waryUntil = 0
 
-  constructor(origin: string, { lanes, timeoutMs }: SocketOptions) {
+  constructor(origin: string, { lanes, timeoutMs }: Pick<ApiOptions, 'lanes' | 'timeoutMs'>) {
     const shared = {
       connections: lanes,
       connect: connector(Math.min(timeoutMs, 10_000)),
@@ -414,7 +394,6 @@ class Sockets {
     this.#waryUntil = performance.now() + warinessMs
   }
 
-  /** Aborts all requests in flight. */
   async close(): Promise<void> {
     await Promise.all([this.#kept.destroy(), this.#single.destroy()])
   }

@@ -121,7 +121,6 @@ class Cleaner {
 // eslint-disable-next-line no-control-regex -- NUL is what is looked for
 const unfit = /[\0\ud800-\udfff]/gu
 
-/** Keeps two names distinct that differ only in replaced characters. */
 function keepApart(entries: [string, Json][]): void {
   const taken = new Set<string>()
   for (const entry of entries) {

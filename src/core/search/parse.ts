@@ -27,7 +27,6 @@ export interface Reading {
   readonly query: string | null
   /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
   readonly answer: Answer
-  /** The body read as a rejection. Missing fields are null. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
@@ -47,7 +46,6 @@ export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: stri
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
 
-/** Answer for an unreadable body: no rows, and the reason. */
 function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
@@ -223,7 +221,6 @@ function featureOf(kind: string, thing: Json): Feature {
   }
 }
 
-/** Returns the first of the given field names whose value fits. */
 function nameOf(
   thing: JsonObject,
   names: readonly string[],
@@ -277,7 +274,6 @@ const balance = amount
   .optional()
   .catch(undefined)
 
-/** Fields of an answer that have their own columns. */
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
@@ -317,7 +313,6 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** Fields that the specification does not name; null if there are none. */
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
   // Additional fields are rare, so the function checks for them before it builds anything.
   let all = true
@@ -409,17 +404,11 @@ function relatedOf(text: string): Term {
 const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
-interface Address {
-  /** Host as normalized by browsers; null if the address has no host. */
-  readonly host: string | null
-  /**
-   * Address without scheme, fragment, tracking parameters and trailing slash, so that spellings of one page are equal.
-   */
-  readonly key: string
-}
-
-/** Parses an address as a browser would. If the address is invalid, its text is the key. */
-export function readAddress(url: string): Address {
+/**
+ * Parses an address as a browser would. The key has no scheme, fragment, tracking parameters and trailing slash, so that
+ * spellings of one page are equal. If the address is invalid, its text is the key, and the host is null.
+ */
+export function readAddress(url: string): { readonly host: string | null; readonly key: string } {
   const parsed = parseUrl(url)
   if (parsed === null || parsed.hostname === '')
     return { host: null, key: url.replace(/#.*$/s, '') }

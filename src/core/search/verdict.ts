@@ -18,22 +18,15 @@ interface Reason {
   readonly message: string
 }
 
-/** Class of a reply. `policy` defines the consequences of each class. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
-  | ({ readonly kind: 'key_refused' } & Reason & Bill)
-  | ({ readonly kind: 'blocked' } & Reason & Bill)
-  | ({ readonly kind: 'no_credit' } & Reason & Bill)
-  /** `waitMs` is null if the API does not specify a wait. */
-  | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
-  | ({ readonly kind: 'refused' } & Reason & Bill)
+  | ({ readonly kind: 'key_refused' | 'blocked' | 'no_credit' | 'refused' } & Reason & Bill)
   /**
-   * `waitMs` applies only to the next try of this task: a reply with status 5xx may have been charged, so it is not a
-   * request to slow down.
+   * `waitMs` is null if the API does not specify a wait. For `faulty`, it applies only to the next try of this task: a
+   * reply with status 5xx may have been charged, so it is not a request to slow down.
    */
-  | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
-  | ({ readonly kind: 'lost' } & Reason)
-  | ({ readonly kind: 'unsent' } & Reason)
+  | ({ readonly kind: 'slow_down' | 'faulty'; readonly waitMs: number | null } & Reason & Bill)
+  | ({ readonly kind: 'lost' | 'unsent' } & Reason)
 
 /** Classifies a reply to a query by its status, code, bill and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
@@ -44,17 +37,16 @@ export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verd
   const reading = readAnswer(body, truncated, q)
   const { creditsUsed, creditsRemaining } = reading.answer
   const bill = { creditsUsed, creditsRemaining }
-  const denies = reading.success === false
-  const kind = isAnswer(status, reading.success)
-    ? 'answered'
-    : classOf({ status, code: reading.refusal.code, denies })
-  if (kind !== 'answered' && !isPaidAnswer(kind, creditsUsed)) {
-    return refuse(reply, kind, { ...reasonOf(status, reading.refusal), ...bill })
+  const kind = isAnswer(status, reading.success) ? 'answered' : classOf(status, reading)
+  if (kind === 'answered' || isPaidAnswer(kind, creditsUsed)) {
+    return { kind: 'answered', answer: answerOf(reading, { status, q, origin }), ...bill }
   }
-  return { kind: 'answered', answer: answerOf(reading, { status, q, origin }), ...bill }
+  const said = { ...reasonOf(status, reading.refusal), ...bill }
+  return kind === 'slow_down' || kind === 'faulty'
+    ? { kind, waitMs: readWait(reply.retryAfter, reply.receivedAt), ...said }
+    : { kind, ...said }
 }
 
-/** A body stored as an answer, with its query. */
 interface StoredBody {
   readonly status: number
   readonly body: Buffer
@@ -110,25 +102,6 @@ function isAnswer(status: number, success: boolean | null): boolean {
   return status > 200 && status < 300 && success === true
 }
 
-function refuse(
-  response: Extract<Reply, { kind: 'response' }>,
-  kind: RefusalKind,
-  said: Reason & Bill,
-): Verdict {
-  switch (kind) {
-    case 'slow_down':
-    case 'faulty':
-      return { kind, waitMs: readWait(response.retryAfter, response.receivedAt), ...said }
-    case 'key_refused':
-    case 'blocked':
-    case 'no_credit':
-    case 'refused':
-      return { kind, ...said }
-    default:
-      return kind satisfies never
-  }
-}
-
 function reasonOf(status: number, { code, message }: Reading['refusal']): Reason {
   return {
     code: shorten(code ?? `HTTP_${status}`, 64),
@@ -151,7 +124,7 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Shortens a message from an API and masks keys in the message: such messages may be long, and may quote the key. */
+/** Shortens a message from an API and masks keys, which the message may quote. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
@@ -201,7 +174,6 @@ export const policy = {
   unsent: { task: 'keep', money: 'free', stops: null },
 } as const satisfies Readonly<Record<string, Consequence>>
 
-/** Classes of responses without an answer. */
 type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
 // Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common among such services.
@@ -216,9 +188,10 @@ const words = {
   faulty: 'INTERNAL INTERNAL_ERROR SERVER_ERROR UNAVAILABLE SERVICE_UNAVAILABLE TIMEOUT',
 } satisfies Readonly<Partial<Record<RefusalKind, string>>>
 
-const kinds = Object.keys(words) as (keyof typeof words)[]
-const codes: ReadonlyMap<string, RefusalKind> = new Map(
-  kinds.flatMap((kind) => words[kind].split(/\s+/).map((word) => [word, kind] as const)),
+const codes = new Map(
+  (Object.keys(words) as (keyof typeof words)[]).flatMap((kind) =>
+    words[kind].split(/\s+/).map((word) => [word, kind] as const),
+  ),
 )
 
 /**
@@ -233,25 +206,18 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
 
 /**
  * Class of a response that is not an answer. The code of the response decides if it is known, otherwise the status.
- * `denies` is true if the body contains `success: false`, as every error of the API does.
  */
-function classOf({
-  status,
-  code,
-  denies,
-}: {
-  status: number
-  code: string | null
-  denies: boolean
-}): RefusalKind {
+function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
   // A code about credits or the key describes the cause better than the status: quota errors have status
   // 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
     // A firewall may answer a single query with its own page. If that page counted as a refused key, it would stop
-    // every worker.
-    return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
+    // every worker. Every error of the API has `success: false`.
+    return said === 'key_refused' || (success === false && code !== null)
+      ? 'key_refused'
+      : 'blocked'
   }
   if (status === 429) return 'slow_down'
   // A server error with any other code may have been charged, and so may a reply that asks to try again (408, 425).

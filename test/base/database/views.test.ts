@@ -15,7 +15,7 @@ const file = (text: string): ViewFile => ({
   checksum: text,
 })
 const apply = (text: string, words: [string, string][] = []) =>
-  applyViews(database.pool, { files: [file(text)], words: new Map(words) })
+  applyViews(database.pool, { files: [file(text)], words: Object.fromEntries(words) })
 const first = 'create or replace view analysis.sample as select 1 as a'
 
 test('unchanged views are left alone', async () => {
@@ -75,8 +75,8 @@ test('while a view is read, its change waits and others can still read it', asyn
 test('two concurrent migrations apply every view', async () => {
   const files = [file(first)]
   const both = await Promise.all([
-    applyViews(database.pool, { files, words: new Map() }),
-    applyViews(database.pool, { files, words: new Map() }),
+    applyViews(database.pool, { files, words: {} }),
+    applyViews(database.pool, { files, words: {} }),
   ])
   expect(both.flat()).toContain('sample')
   expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([{ a: 1 }])
