@@ -98,20 +98,32 @@ export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly
   const { rows } = await sql<SpentRow>`
     select
       case when grouping(l.name) = 0 then 'list' else 'class' end as by,
-      coalesce(l.name, c.class) as name,
-      count(*) as calls,
-      coalesce(sum(c.credits_used), 0) as credits,
-      count(*) filter (where s.id is not null and s.parse_error is null) as answers,
-      coalesce(sum(c.credits_used) filter (where s.id is null or s.parse_error is not null), 0) as lost,
-      coalesce(sum(c.credits_reserved) filter (where c.outcome = 'unknown'), 0) as perhaps,
-      max(c.credits_used) as dearest
-    from calls c
-    join tasks t on t.id = c.task_id
-    join runs r on r.id = t.run_id
+      coalesce(l.name, spent.class) as name,
+      sum(spent.calls)::bigint as calls,
+      coalesce(sum(spent.credits), 0)::bigint as credits,
+      sum(spent.answers)::bigint as answers,
+      coalesce(sum(spent.lost), 0)::bigint as lost,
+      coalesce(sum(spent.perhaps), 0)::bigint as perhaps,
+      max(spent.dearest) as dearest
+    from (
+      select
+        t.run_id,
+        c.class,
+        count(*) as calls,
+        sum(c.credits_used) as credits,
+        count(*) filter (where s.id is not null and s.parse_error is null) as answers,
+        sum(c.credits_used) filter (where s.id is null or s.parse_error is not null) as lost,
+        sum(c.credits_reserved) filter (where c.outcome = 'unknown') as perhaps,
+        max(c.credits_used) as dearest
+      from calls c
+      join tasks t on t.id = c.task_id
+      left join searches s on s.call_id = c.id
+      where c.outcome in ('settled', 'unknown') and ${within(span)}
+      group by t.run_id, c.class
+    ) spent
+    join runs r on r.id = spent.run_id
     join lists l on l.id = r.list_id
-    left join searches s on s.call_id = c.id
-    where c.outcome in ('settled', 'unknown') and ${within(span)}
-    group by grouping sets ((l.name), (c.class))
+    group by grouping sets ((l.name), (spent.class))
     order by credits desc, name
     limit 100`.execute(db)
   return rows

@@ -154,8 +154,8 @@ export function endedLastMinute(db: Database): Promise<number> {
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')
     // Without a worker in the last minute, the calls need not be read.
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('workers').where('lease_until', '>', clockBefore(60_000))),
+    .where((eb) =>
+      eb.exists(eb.selectFrom('workers').where('lease_until', '>', clockBefore(60_000))),
     )
   return countOf(db, ended)
 }
