@@ -85,6 +85,11 @@ describe.skipIf(!has('chromium'))(
             await page.setViewportSize({ width, height: 900 })
             const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
             expect(over, look).toBeLessThanOrEqual(0)
+            // No area of the navigation is cut off.
+            const nav = await page
+              .locator('.top nav')
+              .evaluate((one) => one.scrollWidth - one.clientWidth)
+            expect(nav, look).toBeLessThanOrEqual(0)
             if (pictures === undefined) continue
             const name = `${path.replace(/\W+/g, '_')}-${width}-${colorScheme}.png`
             await page.screenshot({ path: join(pictures, name), fullPage: true })
