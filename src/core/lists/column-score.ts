@@ -82,14 +82,12 @@ function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
 
-/** A column that may contain queries. */
 export interface ScoredColumn {
   readonly index: number
   /** Score from 0 to 1. A column with score 0 contains no queries. */
   readonly score: number
 }
 
-/** Number of rows from which columns are scored. */
 export const scoredRows = 200
 
 /**

@@ -24,10 +24,8 @@ export interface Dialect {
   readonly columns: Columns
 }
 
-/** Meanings of the columns that hold request parameters. */
 export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
-/** Result of reading a record as a header, from its cells alone. */
 type HeaderReading =
   | { readonly kind: 'columns'; readonly columns: Columns }
   | { readonly kind: 'none' }
@@ -83,7 +81,6 @@ function queryColumns(cells: readonly string[], wanted: string | undefined): num
   })
 }
 
-/** True if a column of this name contains queries. */
 export function isQueryName(cell: string): boolean {
   return readMeaning(cell)?.role === 'query'
 }

@@ -23,7 +23,6 @@ import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './
 /** Chosen way to read a list: the delimiter, the columns and, if the list has one, the header. */
 type Choice = Pick<HeaderRow, 'trial' | 'columns'> & { readonly row: TrialRow | null }
 
-/** Flags that say how to read a list, and the name of the list for messages. */
 type Wanted = ReadOptions & { readonly shown: string }
 
 /**
@@ -167,7 +166,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
  */
 const likelyShare = 0.75
 
-/** Creates the error for a list without a query column. The message shows the first line and suggests columns. */
+/** The message shows the first line and suggests columns. */
 function noQueryColumn(
   trial: Trial,
   { shown, column, severalFit }: Wanted & { readonly severalFit: boolean },
@@ -233,7 +232,6 @@ interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
  */
 const headerWithin = 30
 
-/** Finds the header among the first rows of a list that was split with one delimiter. */
 function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
   let doubtful: HeaderRow | undefined
   for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
@@ -455,13 +453,11 @@ export function wantedDelimiters(typed: string | undefined): readonly (string | 
   )
 }
 
-/** Formats a delimiter as a user would type it. */
 function typedDelimiter(delimiter: string | null): string {
   const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
   return name?.[0] ?? delimiter ?? 'none'
 }
 
-/** Splits the beginning of a list with a delimiter. */
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
@@ -475,12 +471,10 @@ export function tryOut(
   return { delimiter, rows, broken: broken.map(({ line }) => line) }
 }
 
-/** Formats the file and line of a row, for messages. */
 function placeOf(shown: string, row: TrialRow | undefined): string {
   return `${shown}:${Math.max(row?.line ?? 1, 1)}`
 }
 
-/** Formats the first cells of a row, for messages. */
 function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }

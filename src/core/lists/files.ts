@@ -4,7 +4,6 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 
-/** A list named on the command line. */
 export interface ListFile {
   /** Null for standard input. */
   readonly path: string | null

@@ -64,7 +64,6 @@ function numberOf(line: string): number {
   return Number.parseInt(line, 10)
 }
 
-/** Strips the number or bullet from a line. */
 export function stripNumbering(text: string): string {
   return text.replace(numbering, '')
 }

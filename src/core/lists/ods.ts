@@ -9,7 +9,6 @@ import type { Archive } from './zip.ts'
 const part = 'content.xml'
 const mediaType = 'application/vnd.oasis.opendocument.spreadsheet'
 
-/** True for an archive that declares itself an OpenDocument spreadsheet. */
 export async function isOds({ names, read }: Archive): Promise<boolean> {
   if (!names.includes('mimetype')) return false
   return (await textOf(read('mimetype'))).startsWith(mediaType)
@@ -18,7 +17,6 @@ export async function isOds({ names, read }: Archive): Promise<boolean> {
 /** Names of the styles that show a number as a date. Some programs store dates as numbers. */
 type DateStyles = ReadonlySet<string | undefined>
 
-/** Lists the sheets of a spreadsheet. */
 export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets: Sheet[] = []
   const dates = new Set<string | undefined>()
@@ -58,7 +56,6 @@ interface Wanted {
  */
 const mostRepeats = 10_000
 
-/** Reads the rows of one sheet. */
 class RowReader implements XmlReader {
   readonly #wanted: Wanted
   readonly #rows: SheetRows

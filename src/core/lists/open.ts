@@ -21,7 +21,6 @@ export type ListBytes =
   | ({ readonly kind: 'file' } & ListFile)
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
-/** Opens the list in a file or stream, and unpacks the list if necessary. */
 export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)

@@ -44,7 +44,6 @@ const shape = z
 /** Reading options as typed. */
 export type Agreed = Readonly<z.infer<typeof shape>>
 
-/** Options for reading a list, from a user or a schedule. */
 export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly header?: boolean | undefined
   readonly matchTypes: 'keep' | 'strip'
@@ -142,7 +141,6 @@ function word<W extends string>(name: string, typed: string | undefined, words: 
   return typed === undefined ? undefined : wordFlag(name, typed.toLowerCase(), words)
 }
 
-/** Reads the parameters that apply to a whole list. */
 export function readDefaults(typed: Typed) {
   const { priority, tags = '' } = typed
   return {
@@ -156,7 +154,6 @@ export function readDefaults(typed: Typed) {
   } as const
 }
 
-/** Empty defaults: only the list sets parameters. */
 export const noDefaults = readDefaults({})
 
 function several<T>(

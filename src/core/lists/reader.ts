@@ -19,7 +19,6 @@ import { contentOf, type ListedQuery, type Rejection, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
 import { filledCells, isNumber } from './values.ts'
 
-/** A piece of a list: the queries and the rejected lines of the piece. */
 export interface ListPiece {
   readonly queries: readonly ListedQuery[]
   readonly rejected: readonly Rejection[]
@@ -46,7 +45,6 @@ interface KnownList {
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-/** Converts the text of a list, piece by piece, to queries. */
 export class Reader {
   readonly headersAgain: number[] = []
   readonly survey: Survey

@@ -16,7 +16,6 @@ export interface ListRecord {
   readonly end: number
 }
 
-/** Records of a piece of a file. */
 interface Records {
   readonly records: ListRecord[]
   readonly broken: Broken[]
@@ -211,7 +210,7 @@ export class Cutter {
   }
 }
 
-/** Parses CSV. Returns null if the CSV has an error. */
+/** Returns null if the CSV has an error. */
 function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | null {
   const found: CutRecord[] = []
   try {

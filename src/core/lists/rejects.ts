@@ -25,7 +25,6 @@ interface RejectingList {
   readonly home: string
 }
 
-/** File of the rejected lines, or the reason why no file could be written. */
 type RejectsFile = { readonly path: string } | { readonly path: null; readonly reason: string }
 
 /** Returns the path of the file next to the list. The file is named after the list and the table. */

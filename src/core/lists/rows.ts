@@ -32,7 +32,6 @@ import {
   stripMatchType,
 } from './values.ts'
 
-/** One query of a row, with its attributes. */
 export interface ListedQuery {
   readonly line: number
   /** Id of the query, as created by `queryIdBytes`. */
@@ -87,7 +86,6 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
   return columns.width > 2 || cells.some(isNumber)
 }
 
-/** Converts the records of one list to queries. */
 export class Rows {
   readonly #width: Columns
   readonly #options: ReadOptions
@@ -175,7 +173,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** Reads the weight. In a tool's column, a number that can't be parsed does not reject the query. */
+  /** In a tool's column, a number that can't be parsed does not reject the query. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -225,7 +223,6 @@ export function contentOf(text: string): string {
   return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
 
-/** Request parameters other than the query text. */
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
 /** Maximum number of cached requests. Most lists have fewer combinations of places, languages and devices. */
@@ -265,7 +262,7 @@ class Requests {
     })
   }
 
-  /** Reads one row. Rows with the same parameters share one result. */
+  /** Rows with the same parameters share one result. */
   read(cells: readonly string[]): Checked<readonly Requested[]> {
     let key = ''
     for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`

@@ -86,7 +86,6 @@ export class Survey {
   }
 }
 
-/** True if two surveys of a list have the same result. */
 export function sameFindings(one: ColumnFindings, other: ColumnFindings): boolean {
   return spelled(one) === spelled(other)
 }

@@ -5,7 +5,6 @@ import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Misuse, unreadable } from '../../base/errors.ts'
 
-/** A list as bytes. */
 export interface Source {
   /** Path as typed, or `standard input`. */
   readonly shown: string
@@ -29,7 +28,7 @@ const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'
 
-/** Opens a file. Rejects folders, pipes and devices. */
+/** Rejects folders, pipes and devices. */
 export async function openFile(path: string, shown: string): Promise<Source> {
   // The file is checked before it is opened, because opening and closing a pipe would make the writer of the pipe lose
   // data.
@@ -83,7 +82,6 @@ async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buff
 
 export const streamName = 'standard input'
 
-/** Opens a stream, such as standard input. */
 export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: streamName,

@@ -10,10 +10,8 @@ import { openList } from './read.ts'
 import { peek, type Source } from './source.ts'
 import { filledCells } from './values.ts'
 
-/** A table inside an archive. */
 export interface Table {
   readonly name: string
-  /** True for a hidden sheet or file. */
   readonly hidden: boolean
   /** Kind of the table according to its name. If the kind is unknown, the contents are examined. */
   readonly kind: 'list' | 'document' | 'unknown'
@@ -41,7 +39,6 @@ type OneOrMore<T> = readonly [T, ...T[]]
 /** Value of --sheet that stands for every table, unless a table has this name. */
 const everyTable = 'all'
 
-/** True if this value of --sheet stands for every table. */
 export function meansEvery(sheet: string | undefined): boolean {
   return sheet !== undefined && plainText(sheet) === everyTable
 }
@@ -92,7 +89,6 @@ function readable({ table, problem }: Judged): Table {
   throw problem
 }
 
-/** Formats table names for a message. */
 export function namesOf(tables: readonly Table[]): string {
   const names = tables
     .slice(0, 20)

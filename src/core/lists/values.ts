@@ -5,7 +5,6 @@ import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
 
-/** A valid value, or the reason why a value is invalid. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
@@ -17,7 +16,6 @@ export function isNumber(cell: string): boolean {
 // Placeholders that tools and people write for missing values.
 const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
 
-/** True for a cell without a value. */
 export function isGap(cell: string): boolean {
   return gap.test(cell)
 }
@@ -58,7 +56,6 @@ const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 /** Matches UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
-/** True for text corrupted by a wrong encoding. */
 export function isBroken(text: string): boolean {
   return broken.test(text)
 }
@@ -90,7 +87,6 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   return good(text)
 }
 
-/** Returns the length of a text in the URL of a call. */
 function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
@@ -169,7 +165,6 @@ const priorityWords: ReadonlyMap<string, number> = new Map([
   ['lowest', priorities.last],
 ])
 
-/** Checks a kind of device, in upper or lower case. */
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
@@ -177,7 +172,7 @@ export function checkDevice(given: string): Checked<Device | null> {
   return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
-/** Checks a priority. Queries with priority 1 are bought first, and queries with priority 9 last. */
+/** Queries with priority 1 are bought first, and queries with priority 9 last. */
 export function checkPriority(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(priorities.usual)
@@ -190,7 +185,6 @@ export function checkPriority(given: string): Checked<number> {
   return bad(`priority is not a whole number from ${priorities.first} to ${priorities.last}`)
 }
 
-/** Checks a weight, which is written in the number format of its column. */
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
   return value === undefined ? bad('weight is not a number of at least 0') : good(value)
@@ -402,7 +396,6 @@ const languageKinds: readonly (readonly [string, string])[] = [
 const englishLanguages = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' })
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
 
-/** Yields the names of all languages, with their codes. */
 function* languageNames(): Generator<CodeName> {
   const twos = letters.flatMap((one) => letters.map((other) => one + other))
   const codes = twos.filter(

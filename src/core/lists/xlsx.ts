@@ -8,7 +8,6 @@ import type { Archive } from './zip.ts'
 // memory.
 const mostTexts = 96 * 1024 * 1024
 
-/** Lists the sheets of a workbook, and reads the texts and formats that their rows refer to. */
 export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets = await sheetsOf(archive)
   const texts = await sharedTexts(archive)
@@ -146,7 +145,6 @@ interface Book {
   readonly formats: readonly NumberFormat[]
 }
 
-/** Reads the rows in the XML of a sheet. */
 class RowReader implements XmlReader {
   readonly #book: Book
   readonly #rows: SheetRows

@@ -8,7 +8,6 @@ import type { Source } from './source.ts'
 
 const mostEntries = 10_000
 
-/** Files of an archive, by name. */
 export interface Archive {
   /** Name of the archive, for messages. */
   readonly shown: string
@@ -18,7 +17,7 @@ export interface Archive {
   readonly close: () => void
 }
 
-/** Opens an archive. Each file is unpacked only when it is read. */
+/** Each file is unpacked only when it is read. */
 export async function openArchive(path: string, shown: string): Promise<Archive> {
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
@@ -84,7 +83,6 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 
-/** Rejects decompression bombs. */
 function refuseSwelling(shown: string, out: number, taken: number): void {
   if (out < allowed || out < taken * mostSwelling) return
   throw new Misuse(
@@ -92,7 +90,7 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
   )
 }
 
-/** Yields the unpacked bytes of a compressed file. Only one piece is in memory at a time. */
+/** Only one piece is in memory at a time. */
 export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
   const inflated: AsyncIterable<Buffer> = pipeline(Readable.from(chunks), gunzip, () => undefined)
