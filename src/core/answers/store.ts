@@ -54,7 +54,6 @@ function* batches(answers: readonly StoredAnswer[]): Generator<StoredAnswer[]> {
   if (batch.length > 0) yield batch
 }
 
-/** Rows of an answer, as values by column name. */
 export interface AnswerRows {
   readonly q: string
   readonly parse_error: string | null
@@ -313,7 +312,6 @@ const columnOf: { readonly [Name in Kind]: (bytes: number) => AnyColumn } = {
   bytea: (bytes) => new BytesColumn(bytes),
 }
 
-/** Rows of one table, column by column. */
 class Rows<Name extends TableName> {
   readonly #names: readonly string[]
   readonly #columns: readonly AnyColumn[]

@@ -9,9 +9,6 @@ import { enqueue, expectWithin, type EnqueuePrompts } from './enqueue.ts'
 import { askPerson, type EnqueueFlags, openIntake } from './flags.ts'
 import type { EnqueueReport } from './result.ts'
 
-/**
- * Enqueues the given lists: shows progress, asks for confirmation if a person is present, and prints the next command.
- */
 export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const { options: flags, args, env, closers } = call
   const config = readConfig(env)
@@ -72,7 +69,6 @@ class Progress {
     process.stderr.write(this.#isLive ? `\r\u001b[2K${text}` : `${text}\n`)
   }
 
-  /** Clears the live line before other output. */
   clear(): void {
     if (this.#isLive) process.stderr.write('\r\u001b[2K')
     this.#isLive = false

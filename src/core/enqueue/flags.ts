@@ -119,7 +119,6 @@ function maxAgeOf(typed: string | undefined, config: Config): number {
   )
 }
 
-/** Checks the list name given with --as. */
 export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
@@ -163,7 +162,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   )
 }
 
-/** Asks a question on the terminal. Any answer other than yes counts as no. */
+/** Any answer other than yes counts as no. */
 export async function askPerson(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -53,7 +53,6 @@ export function refuseUndecided(
   )
 }
 
-/** Returns the number of removed queries and some examples, as part of a sentence. */
 export function removedPhrase({ queries, examples }: RemovedQueries): string {
   const shown = examples.map((q) => JSON.stringify(q.slice(0, 60))).join(', ')
   return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`

@@ -81,7 +81,6 @@ export interface RemovedQueries {
   readonly byPrice: Planned['toBuy']
 }
 
-/** A planned run with its counts. */
 export interface Planned {
   readonly run: number
   /** True if the list was added to an open run. */
@@ -101,10 +100,8 @@ export interface Planned {
   readonly unusedIntervals: number
   /** Number of reused answers that can't be read. */
   readonly unreadable: number
-  /** Tags with a share of the credits, and the number of queries to buy for each. */
   readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
-  /** Queries that are still open in the joined run, but no longer on the list. */
   readonly removed: RemovedQueries
   /** Number of removed queries that were cancelled. */
   readonly dropped: number
@@ -120,7 +117,6 @@ export interface Planned {
   }[]
 }
 
-/** Sort columns and directions for the order in which tasks are bought. */
 export type BuyingOrder = readonly (readonly [
   column: 'overdue' | 'weight' | 'answered' | 'ord',
   how?: OrderByModifiers,
@@ -147,12 +143,10 @@ export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder
   )`
 }
 
-/** True for a merged line that is to be bought. */
 export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
   return eb.and([eb.not(eb.ref('already')), eb.not(eb.ref('reused')), eb.not(eb.ref('rests'))])
 }
 
-/** Counts the queries to buy for each tag with a share. */
 export async function countShares(
   trx: Transaction<DB>,
   { shares }: Pick<PlanOrder, 'shares'>,

@@ -342,7 +342,6 @@ function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   return weighted ? [heaviest, ['ord']] : [['ord']]
 }
 
-/** Counts the tasks to buy, grouped by the parameters that determine their price. */
 async function countClasses(
   trx: Transaction<DB>,
   stage: number,
@@ -447,7 +446,6 @@ async function storeRejections(
   return countRejections(trx, stage)
 }
 
-/** Counts the rejected lines of a stage by reason. */
 async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
   return trx
     .withTables<StageTables>()

@@ -15,11 +15,9 @@ import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from '.
 export interface ListPlan extends Planned, ReadList {
   readonly list: string
   readonly estimate: Estimate
-  /** Credits that the removed queries would have cost. */
   readonly removedCost: Estimate
 }
 
-/** Plans of lists that are planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals

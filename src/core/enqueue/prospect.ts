@@ -79,7 +79,6 @@ export async function readOpenTasks(db: Database) {
   )
 }
 
-/** An enabled schedule with its list. */
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
 /** Reads the enabled schedules, as the last scheduler stored them. */

@@ -182,7 +182,6 @@ function balanceLines({ balance, estimate }: Totals): string[] {
   return lines
 }
 
-/** Describes in JSON how a list was read. */
 function readingReport(heading: Heading) {
   const { encoding, dialect, verdict, runnerUp } = heading
   const { delimiter, headerLine, header, columns } = dialect
@@ -243,7 +242,6 @@ const delimiterWords: Readonly<Record<string, string>> = {
   '|': 'bars',
 }
 
-/** Describes in a phrase how a list was read. */
 function readingPhrase(heading: Heading | null, headersAgain: readonly number[]): string {
   if (heading === null) return 'as last read'
   const { delimiter, headerLine, header, columns } = heading.dialect

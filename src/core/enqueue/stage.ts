@@ -30,7 +30,6 @@ export class Sender {
   #sent: Promise<void> = Promise.resolve()
   readonly #send: (lot: Lot) => Promise<void>
 
-  /** `labels` are the tags with a share of the credits. */
   constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
     this.#send = send
     this.#gathering = new Lot(labels)
@@ -144,7 +143,6 @@ export class Stage extends Sender {
   readonly #connections: Connections
   readonly #labels: readonly string[]
 
-  /** `labels` are the tags with a share of the credits. */
   constructor(connections: Connections, number: number, labels: readonly string[]) {
     super(async ({ columns }) => {
       await Promise.all([
@@ -157,7 +155,6 @@ export class Stage extends Sender {
     this.#labels = labels
   }
 
-  /** Adds rejected lines, which contain no query. */
   async reject(lines: readonly Rejection[]): Promise<void> {
     const table = sql.id(stageName('staged_rejected', this.number))
     for (let start = 0; start < lines.length; start += mostRows) {
@@ -264,7 +261,6 @@ function connectionOf({ held, wanted }: Connections, table: StagedTable): Kysely
   return table === 'staged_held' ? held : wanted
 }
 
-/** Types of the columns of the staged tables. */
 const types = {
   line: 'integer not null',
   num: 'integer not null',

@@ -41,7 +41,6 @@ export interface Desk {
   readonly progress?: (step: string) => void
 }
 
-/** A list staged in temporary tables, ready to be planned. */
 export interface Staged {
   readonly stage: Stage
   readonly order: PlanOrder
@@ -49,7 +48,6 @@ export interface Staged {
   readonly read: ReadList
 }
 
-/** Result of reading a list. */
 export interface ReadList {
   /** Null for a list that is planned from the database. */
   readonly heading: Heading | null
@@ -184,7 +182,6 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   )
 }
 
-/** Counts that are kept while a list is read. */
 type ListTally = ReturnType<typeof emptyTally>
 
 function emptyTally() {
@@ -200,7 +197,6 @@ function emptyTally() {
     reasons: [] as string[],
     /** Parameters that determine the price, if all queries have the same parameters; null if the parameters differ. */
     request: undefined as PlanOrder['request'] | undefined,
-    /** The first queries and the last query, as they will be sent. */
     first: [] as Query[],
     last: null as Query | null,
   }

@@ -17,7 +17,6 @@ export const countNames = [
 ] as const
 type Counts = Pick<Planned, (typeof countNames)[number]>
 
-/** Totals of all lists of one enqueue command. */
 export interface Totals extends Counts {
   readonly estimate: Estimate
   readonly balance: Balance
@@ -95,7 +94,7 @@ export function estimateCost(
   return { credits: Math.ceil(credits), worst: Math.max(worst, Math.ceil(credits)), basis: 'seen' }
 }
 
-/** Adds up estimates. The sum is unknown if any estimate is unknown. */
+/** The sum is unknown if any estimate is unknown. */
 export function addEstimates(estimates: readonly Estimate[]): Estimate {
   const bought = estimates.filter(({ basis }) => basis !== 'nothing to buy')
   if (bought.length === 0) return nothing
@@ -160,7 +159,6 @@ function minus(first: number | null, second: number | null, third: number | null
  */
 const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
-/** True for a purchase large enough to need confirmation. */
 export function needsYes(queued: number, { basis }: Estimate): boolean {
   return queued > (basis === 'unknown' ? confirmFrom.callsOfUnknownCost : confirmFrom.calls)
 }

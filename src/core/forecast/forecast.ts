@@ -153,11 +153,9 @@ export interface ForecastInput {
   /** Recent average price and recent maximum price of a query, by price class. */
   readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
-  /** Daily budget, a function that returns the day of an instant, and the credits used today. */
   readonly dailyBudget: number | null
   readonly dayOf: (at: number) => string
   readonly spentToday: number
-  /** Monthly budget, a function that returns the month of an instant, and the credits used this month. */
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number

@@ -38,7 +38,6 @@ interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
 
 export type CreditForecast = Awaited<ReturnType<typeof readCreditForecast>>
 
-/** Reads open work, schedules, answers and the balance, and computes the forecast. */
 export async function readCreditForecast(
   { db, supplier, config }: ForecastMill,
   { days }: { readonly days: number },
@@ -80,7 +79,6 @@ export async function readCreditForecast(
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
-    // Schedules with an unknown cost, with the reason.
     unpriced: await readUnpriced(db),
     // Next renewal of the plan; null if no renewal is configured.
     renewal: renewals[0] ?? null,
