@@ -29,7 +29,6 @@ interface AppParts extends SearchSeller, DashboardParts, Replying {
   readonly deadlineMs: number
 }
 
-/** Builds the application, which turns each request into a response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const app = new OpenAPIHono<DoorEnv>({ defaultHook: refuseParams })
   app.use('*', trace(parts.log))

@@ -13,7 +13,6 @@ interface Charge {
   readonly accountId: number
 }
 
-/** A search, and the key that pays for it. */
 export interface PaidSearch {
   readonly key: FoundKey
   readonly search: Search
@@ -69,7 +68,6 @@ async function reserveCredits(
   return new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }
 
-/** The outcome of a charged request. */
 interface ChargeEnding {
   readonly credits: number
   readonly status: number

@@ -60,7 +60,6 @@ export async function findDatabase({ databaseUrl, home }: Config): Promise<strin
   return (await ensurePostgres(home, { say })).url
 }
 
-/** Opens the tables for a command. */
 export async function openTablesOf(env: Environment, closers: Closers): Promise<Tables> {
   const tables = await openTables(await findDatabase(readConfig(env)), 1)
   return closers.add('tables', tables, (open) => open.close())

@@ -88,7 +88,6 @@ const actions = {
 } satisfies Record<string, Action>
 const names = Object.keys(actions) as (keyof typeof actions)[]
 
-/** Runs one action of the command, and prints its result. */
 export async function runKeys({ options, args, env, closers }: Call<KeysOptions>): Promise<Exit> {
   const [word = '', keyOrId] = args
   const act: Action = actions[wordFlag('action', word, names)]

@@ -308,7 +308,6 @@ export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): bo
   return at !== null && at.getTime() <= Date.now()
 }
 
-/** True if less than a tenth of the credits is left. */
 export function isLow({ credits, quota }: Pick<ListedKey, 'credits' | 'quota'>): boolean {
   return credits < quota / 10
 }

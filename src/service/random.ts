@@ -24,7 +24,6 @@ export function fraction(text: string): number {
   return (a >>> 0) / 4_294_967_296
 }
 
-/** Returns a random item of a list that is not empty. */
 export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0]
 }

@@ -67,7 +67,6 @@ export class Refusal extends MillError {
     this.headers = headers
   }
 
-  /** Returns the body of the response, with a link to the help page. */
   body(publicUrl: string): z.infer<typeof errorResponse> {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     const documentation = `${publicUrl}/docs/${page}`
@@ -76,7 +75,7 @@ export class Refusal extends MillError {
   }
 }
 
-/** Response for a client that has disconnected. The error ends the work, and nobody reads the response. */
+/** The error ends the work, and nobody reads the response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
 }
@@ -89,14 +88,14 @@ export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
-/** Response if no search engine answered. An empty answer is charged, but this response is not. */
+/** An empty answer is charged, but this response is not. */
 export function noEngine(retryAfter: string): Refusal {
   return new Refusal(503, 'No search engine answered; nothing was charged', {
     'retry-after': retryAfter,
   })
 }
 
-/** Refuses a request whose parameters break a rule. The message names the first problem. */
+/** The message names the first problem. */
 export function refuseParams(result: {
   readonly success: boolean
   readonly error?: { readonly issues: readonly { readonly message: string }[] }

@@ -32,11 +32,9 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
 /** Facts that responses to errors need. */
 export interface Replying {
   readonly log: Log
-  /** Returns the address of the service for clients. */
   readonly publicUrl: () => string
 }
 
-/** Turns every error into a response. */
 export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<DoorEnv>) {
   const refusal = error instanceof Refusal ? error : unexpected(log, error, c.get('requestId'))
   return new Response(JSON.stringify(refusal.body(publicUrl())), {
@@ -45,7 +43,6 @@ export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<
   })
 }
 
-/** Response if the database does not answer in time. */
 export function databaseAway(): Refusal {
   return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
 }
@@ -67,7 +64,6 @@ function unexpected(log: Log, error: unknown, request: string): Refusal {
   return ourFault()
 }
 
-/** Makes a request ID for the response, its error and the log. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
@@ -82,12 +78,11 @@ export function clientOf(c: Context<DoorEnv>): string {
   return isLocal(socket) && isIP(said) > 0 ? said : peerOf(socket)
 }
 
-/** True if the peer is on this machine. */
 export function isLocal(socket: Socket): boolean {
   return /^(::1$|127\.)/.test(peerOf(socket))
 }
 
-/** Returns the address of the peer. An IPv4-mapped IPv6 address is returned as an IPv4 address. */
+/** An IPv4-mapped IPv6 address is returned as an IPv4 address. */
 function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }

@@ -11,7 +11,7 @@ const usedDay = z.object({
   credits: z.int(),
 })
 
-/** The usage of an account. This response is not in the specification. */
+/** This response is not in the specification. */
 export const usageResponse = z
   .object({
     success: z.literal(true),
@@ -31,7 +31,6 @@ export const usageResponse = z
   })
   .openapi('UsageResponse')
 
-/** The parameters of a usage request. */
 export const usageParams = z.object({
   days: wholeParam(
     'days',
@@ -41,7 +40,6 @@ export const usageParams = z.object({
   api_key: z.string().optional().openapi({ description: 'As for a search.' }),
 })
 
-/** Maximum number of results per query. */
 export const mostResults = 100
 
 /** Maximum number of characters in a query. Large search engines have the same limit. */
@@ -58,7 +56,7 @@ const qRule = {
     input === undefined ? 'q must be given' : 'q must be given once',
 }
 
-/** The parameters of a search. The response to an invalid value is a 400 whose message names the broken rule. */
+/** The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
   q: z
     .string(qRule)
@@ -215,7 +213,6 @@ export function readSearch({
   }
 }
 
-/** Returns the message for a value that violates a rule. */
 function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }

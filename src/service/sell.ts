@@ -14,7 +14,6 @@ import {
 import { cost } from './keys.ts'
 import { clientLeft, Refusal, tooLate } from './refusal.ts'
 
-/** An answer with its price. */
 export interface Sold extends Answered {
   readonly used: number
   readonly remaining: number

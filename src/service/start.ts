@@ -47,7 +47,6 @@ export interface ServiceOptions {
   readonly upstreamMs?: number
 }
 
-/** Sources of answers for live keys. */
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
 const sweepMs = 60_000

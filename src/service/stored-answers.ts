@@ -97,7 +97,6 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
   })
 }
 
-/** The answer to a search, without its price. */
 export type FoundAnswer = Omit<
   SearchResponse,
   'success' | 'query' | 'credits_used' | 'credits_remaining'
@@ -112,11 +111,9 @@ export interface Answered {
   readonly partial: boolean
 }
 
-/** The account that sends a search, and the time limits of the search. */
 export interface Asker {
-  /** The account that sends the search. Accounts take turns at the upstream. */
+  /** Accounts take turns at the upstream. */
   readonly account: number
-  /** Aborts the search. */
   readonly signal: AbortSignal
   /** Aborted when the client disconnects. This ends the search only while it is queued. */
   readonly gone: AbortSignal

@@ -32,7 +32,6 @@ const pageHeaders = {
 const hourMs = 3_600_000
 const largestForm = 10_000
 
-/** Adds the routes of the dashboard. */
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
@@ -61,7 +60,6 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   addForms(app, keys, show)
 }
 
-/** Shows the dashboard, possibly with a new key or the reason why a form was rejected. */
 type Show = (
   c: Context<DoorEnv>,
   said?: { readonly issued?: IssuedKey; readonly problem?: string },

@@ -27,7 +27,7 @@ interface DashboardView extends PageView {
   /** Text that the shown keys contain, and the number of the page of keys. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
-  /** A key that was just created. The key is shown only once. */
+  /** The key is shown only once. */
   readonly issued?: IssuedKey | undefined
   /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string

@@ -17,7 +17,7 @@ interface Findings {
   readonly known: readonly NamedEntity[]
 }
 
-/** Adds labels to the results. A list of labels is empty if nothing is known. */
+/** A list of labels is empty if nothing is known. */
 export async function enrich(
   q: string,
   found: Findings,

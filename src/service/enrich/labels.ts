@@ -136,7 +136,6 @@ export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** Words that say nothing about the subject of a text. */
 export const stopWords: ReadonlySet<string> = new Set(
   (
     'a about above after again all also am an and any are as at be because been before being below between both but by ' +

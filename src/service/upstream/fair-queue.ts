@@ -7,7 +7,6 @@ import { Refusal } from '../refusal.ts'
 interface QueueLimits {
   /** Maximum number of turns in progress. */
   readonly places: number
-  /** Maximum number of turns in progress per account. */
   readonly placesPerAccount: number
   /** Maximum number of queued turns per account. Beyond this limit, turns with a deadline are refused. */
   readonly waitingPerAccount: number

@@ -6,7 +6,6 @@ import { readQuestion, type Statements } from './question.ts'
 import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
 
-/** A page among the documents of this machine. */
 export interface FoundPage {
   readonly id: number
   readonly url: string

@@ -110,7 +110,6 @@ export interface Drift {
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
-/** Answers that never change. */
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
 
 // Distance that a page moves: `top` for the first position, plus `below` for each position further down. Therefore, the

@@ -4,7 +4,6 @@ import type pg from 'pg'
 import { toldPid } from '../../base/database/database.ts'
 import type { Tables } from '../database.ts'
 
-/** A parsed query. */
 export interface AskedWords {
   /** Distinct words of the query in lower case, without excluded words. */
   readonly words: readonly string[]
@@ -17,7 +16,7 @@ export interface AskedWords {
 const mostWords = 32
 const longestWord = 64
 
-/** Parses a query. Repeated words count once, and words beyond the thirty-second are ignored. */
+/** Repeated words count once, and words beyond the thirty-second are ignored. */
 export function readQuestion(q: string): AskedWords {
   const tokens = new Map<string, Token>()
   let room = mostWords
@@ -76,7 +75,7 @@ export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-/** Runs the statements of a search. When the signal aborts, cancels the current statement. */
+/** When the signal aborts, cancels the current statement. */
 export async function withStatements<T>(
   { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,

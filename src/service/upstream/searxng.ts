@@ -23,7 +23,6 @@ interface SearxngOptions {
   readonly budgetMs: number | undefined
 }
 
-/** Opens the provider that searches the web. */
 export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
   const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
   // Only one page is fetched at a time, because search engines block an instance that sends requests too quickly.
@@ -36,7 +35,6 @@ export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptio
   return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
 }
 
-/** A SearXNG instance and its queue. */
 interface Web extends SearxngOptions {
   readonly budgetMs: number
   readonly queue: FairQueue

@@ -276,7 +276,6 @@ export async function findSplit(
   })
 }
 
-/** Returns the words of a query with the corrections applied. */
 export function applyCorrections(
   words: readonly string[],
   corrections: readonly Correction[],

@@ -24,14 +24,12 @@ export interface KnownTerm {
   readonly weight: number
 }
 
-/** The words to search for. */
 export interface KnownTerms {
   /** Words of the query with all corrections applied. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
   /** Words that are ignored, because no document contains the word or a similar word. */
   readonly strange: readonly string[]
-  /** Corrections that were applied. */
   readonly corrections: readonly Correction[]
 }
 
