@@ -25,7 +25,7 @@ interface SearxngOptions {
 
 export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
   const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
-  // Only one page is fetched at a time, because search engines block an instance that sends requests too quickly.
+  // At most two pages are fetched at a time, because search engines block an instance that sends requests too quickly.
   const queue = new FairQueue({
     places: pagesAtOnce,
     placesPerAccount: pagesAtOnce,
