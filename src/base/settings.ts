@@ -28,12 +28,11 @@ function address(protocols: readonly string[], example: string) {
     .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), { error: expected })
 }
 
-/** A database URL. The hint for an invalid value shows an example with the given user. */
+/** The hint for an invalid value shows an example with the given user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
 
-/** A web address. */
 function website(example: string) {
   return address(['http:', 'https:'], example).transform((text) => new URL(text))
 }

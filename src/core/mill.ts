@@ -53,13 +53,9 @@ interface MillOptions {
   readonly behind?: boolean
 }
 
-/** Number of database connections of a worker process. */
 export const workerPool = { connections: 6, byKey: true } as const
 
-/**
- * Opens the database. A configured database must already be migrated. The embedded database is started and migrated
- * here.
- */
+/** A configured database must already be migrated. The embedded database is started and migrated here. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options

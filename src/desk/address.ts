@@ -2,7 +2,6 @@
 
 import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone.ts'
 
-/** Error for an address with an invalid value. */
 export class BadAddress extends Error {}
 
 /** Error for an address that leads to something that does not exist. */
@@ -91,10 +90,7 @@ export class PageAddress {
     return text === null ? null : expectDay(name, text)
   }
 
-  /**
-   * Days from `since` to `until`. A missing end is `today`. A missing start is chosen so that the period has `days`
-   * days.
-   */
+  /** A missing end is `today`. A missing start is chosen so that the period has `days` days. */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)

@@ -66,7 +66,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
   }
 }
 
-/** Builds an address with its filters. Omits filters that are null or empty. */
+/** Omits filters that are null or empty. */
 function hrefOf(path: string, filters: Readonly<Record<string, string | number | null>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filters)) {

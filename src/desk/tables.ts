@@ -53,10 +53,7 @@ export class DeskTables {
     this.#say = say
   }
 
-  /**
-   * Returns the open database. If the database is unreachable or of a different release, throws an error that says what
-   * to do.
-   */
+  /** If the database is unreachable or of a different release, throws an error that says what to do. */
   async open(): Promise<Opened> {
     this.#opening ??= this.#tryToOpen().catch((error: unknown) => {
       setTimeout(() => (this.#opening = null), restMs).unref()

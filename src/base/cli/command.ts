@@ -9,7 +9,6 @@ import { asTyped, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
 export interface Call<Options = unknown> {
-  /** Flags of the command. Every command has `--json`. */
   readonly options: Options & { readonly json?: true }
   readonly args: readonly string[]
   readonly env: Environment

@@ -12,7 +12,7 @@ export function runNumber(text: string): number {
   )
 }
 
-/** Parses a whole number. Returns undefined if the flag is missing. */
+/** Returns undefined if the flag is missing. */
 export function wholeFlag(
   name: string,
   text: string | undefined,

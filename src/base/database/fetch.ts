@@ -3,7 +3,6 @@
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
 
-/** Rows with values in Postgres's text format. A null value is null. */
 export interface CellBatch {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]

@@ -85,10 +85,7 @@ async function withholdLocks(client: PoolClient): Promise<void> {
 /** Maximum number of connections per analyst. The server has a hundred connections in total. */
 const analystConnections = 8
 
-/**
- * Creates a login for an analyst, or renews its grants. The password is null if an existing analyst keeps the old
- * password.
- */
+/** The password is null if an existing analyst keeps the old password. */
 export async function ensureAnalyst(pool: Pool, name: string) {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(

@@ -123,16 +123,12 @@ export function onlyList(slice: Slice): string | null {
   return list === undefined || more.length > 0 ? null : list
 }
 
-/**
- * Returns a function that checks whether the slice includes a list. Without a filter for lists, the slice includes all
- * lists.
- */
+/** Without a filter for lists, the slice includes all lists. */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
   return (list) => chosen.length === 0 || chosen.includes(list)
 }
 
-/** Describes the conditions of a slice, all of which must hold. */
 export function sliceWords({ conditions }: Slice): readonly string[] {
   return conditions.map((condition) => condition.map(labelWords).join(' or '))
 }

@@ -59,9 +59,7 @@ export interface Postgres {
   readonly started: boolean
 }
 
-/**
- * Returns the embedded PostgreSQL of this home, and starts it if needed. The server keeps running after the command.
- */
+/** The server keeps running after the command. */
 export async function ensurePostgres(
   givenHome: string,
   options: StartOptions = {},
@@ -81,7 +79,7 @@ async function findRunning(home: string): Promise<State | null> {
   return state !== null && (await isRunning(state)) ? state : null
 }
 
-/** Stops the server of this home. Returns false if no server was running. */
+/** Returns false if no server was running. */
 export async function stopPostgres(givenHome: string): Promise<boolean> {
   const home = openHome(givenHome)
   return withLock(join(home, 'postgres.lock'), async () => {

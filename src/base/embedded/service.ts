@@ -34,10 +34,7 @@ const readyLine = z.looseObject({ url: z.url() })
 const patienceMs = 60_000
 const goodbyeMs = 10_000
 
-/**
- * Returns the bundled service of this home, and starts it if it does not respond. The service keeps running after the
- * command.
- */
+/** The service keeps running after the command. */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wanted = { ...options, home }

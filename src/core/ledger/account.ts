@@ -7,7 +7,7 @@ import { Misuse } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
-/** An account balance as the ledger sees it. Times are milliseconds by the database clock. */
+/** Times are milliseconds by the database clock. */
 export interface Account {
   /** Number of calls started so far. The number orders calls by their start. */
   readonly seq: number
@@ -72,7 +72,6 @@ interface BalanceReading {
 /** Balances reported by responses that finished after the call with start number `seq` had started. */
 interface ReportedBalances {
   readonly seq: number
-  /** Lowest balance reported. */
   readonly least: number
   /** Credits used by answers that reported no balance. */
   readonly untold: number
@@ -202,10 +201,7 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/**
- * A run, its budget, and the credits used or reserved for calls in flight. The budget is null if the run has no limit
- * of its own.
- */
+/** The budget is null if the run has no limit of its own. */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {

@@ -13,10 +13,7 @@ const soon = 100
 /** Time by which a call may start earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/**
- * Decides which of the requested calls may be made. This is a pure function, used by workers and by the model in the
- * tests.
- */
+/** This is a pure function, used by workers and by the model in the tests. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -234,7 +231,6 @@ export interface Rules {
   readonly renewalAfter: (time: number) => number | null
 }
 
-/** Permission for one call, with the credits reserved for it. */
 export interface GrantedCall {
   readonly task: number
   readonly run: number
@@ -286,7 +282,6 @@ type Limit =
   | 'in_flight'
   | 'floor'
 
-/** State of the limits between two requests. */
 interface AdmissionState {
   readonly account: Account
   readonly costs: Costs
@@ -336,7 +331,6 @@ function limitReached(
   return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
 }
 
-/** A budget and the amount drawn from it. */
 interface BudgetUse {
   readonly budget: number | null
   readonly spent: number
@@ -508,12 +502,10 @@ export interface RequestedTask {
   readonly priority: number
 }
 
-/** A task that may be bought now. */
 interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
-/** Tasks grouped by the outcome of the admission check. */
 interface SortedTasks {
   readonly ready: readonly ReadyTask[]
   readonly gone: number[]

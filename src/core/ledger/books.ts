@@ -7,7 +7,7 @@ import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListBudgetUse } from './waiting.ts'
 
-/** A row of `accounts` as the ledger reads and writes it. Times are in milliseconds. */
+/** Times are in milliseconds. */
 export interface AccountRow {
   readonly seq: number
   readonly used_total: number
@@ -80,7 +80,6 @@ export interface Books {
   readonly stops: readonly StopRow[]
 }
 
-/** Columns of an account that the rules need. */
 const accountColumns = sql`
   a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
   a.obs_remaining, coalesce(a.history <> server_history(), false) or coalesce(a.obs_seq <= a.history_seq, false) as obs_doubted,

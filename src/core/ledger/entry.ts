@@ -27,7 +27,6 @@ export interface Task {
   readonly refused: boolean
 }
 
-/** A finished call with its verdict. */
 export interface Bought {
   readonly task: Task
   readonly call: CallName
@@ -35,10 +34,8 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** A finished call with only the data that an entry needs. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
-/** Source of answers, stored with each answer. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string

@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Days in a time zone. The first and the last day are included. */
+/** The first and the last day are included. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
@@ -27,7 +27,6 @@ export interface SpentRow {
   readonly dearest: number | null
 }
 
-/** Reads all accounts, with the credits that each account used in a span. */
 export function readAccountSpending(db: Database, span: ZonedSpan) {
   return db
     .selectFrom('accounts as a')

@@ -28,7 +28,6 @@ interface Peak {
 
 export const noPeak: Peak = { first: 0, second: 0, count: 0 }
 
-/** A class without any known cost. */
 export const unknownCost: Cost = {
   dearest: 0,
   cheapest: 0,
@@ -73,9 +72,8 @@ export function addCost(
 
 /** Upper bounds of the cost of a call: one for a call that goes out alone, and one for a call among several. */
 export interface Bound {
-  /** Bound for a call that goes out alone. */
   readonly alone: number
-  /** Bound for a call among several. This bound is higher while few costs of the price class are known. */
+  /** This bound is higher while few costs of the price class are known. */
   readonly among: number
   readonly unseen: boolean
 }
@@ -121,7 +119,6 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
   return { alone: Math.max(1, odd ? second : first), among: Math.max(1, first) }
 }
 
-/** Highest and average cost of one class. */
 interface ClassCost {
   readonly class: string
   readonly dearest: number
@@ -129,7 +126,6 @@ interface ClassCost {
   readonly average: number | null
 }
 
-/** Balance, floor and costs of an account. */
 export interface Funds {
   /** Credits left after the calls in flight; null before the first reported balance. */
   readonly remaining: number | null

@@ -83,7 +83,6 @@ export interface Reserved {
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
-  /** Number of tasks just answered by reuse. */
   readonly reused: number
   /** Tasks that are not due, or whose query is in flight. */
   readonly later: readonly number[]
@@ -198,7 +197,6 @@ export interface Spender {
   readonly begun: { seq: number }
 }
 
-/** A decision, with the rows that it is based on. */
 interface DecidedAdmission {
   readonly books: Books
   /** Costs as they were before the admission. */
@@ -209,9 +207,7 @@ interface DecidedAdmission {
   readonly rules: Rules
 }
 
-/**
- * Converts a decision to the parameters of the statement that writes it. Returns null if the decision changes nothing.
- */
+/** Returns null if the decision changes nothing. */
 export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)

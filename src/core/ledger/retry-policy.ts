@@ -3,7 +3,6 @@
 import { unhandled } from '../../base/errors.ts'
 import { constants } from './account.ts'
 
-/** State and tries of a task. */
 export interface Tries {
   readonly state: string
   readonly attempts: number
@@ -30,7 +29,6 @@ export type Effect =
   /** No try was used: all workers are stopped, or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
-/** State of a task after one of its calls ended. */
 export interface ChangedTask extends Tries {
   readonly waitMs: number | null
   readonly code: string | null

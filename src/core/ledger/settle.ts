@@ -130,7 +130,6 @@ export function priceRows({ prices }: Change) {
   }))
 }
 
-/** A call whose outcome is to be recorded. */
 export interface CallOutcome {
   readonly seq: number
   readonly startedAt: number
@@ -331,7 +330,6 @@ function slower(
 /** Error code that a statement raises if the books have changed. */
 export const booksChanged = 'QM001'
 
-/** A call with the tries of its task, as needed for settlement. */
 export interface OpenCall {
   readonly id: number
   readonly mark: string | null
@@ -462,7 +460,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
   }
 }
 
-/** Identifies a call. The mark is null for calls of older releases. */
+/** The mark is null for calls of older releases. */
 export interface CallName {
   readonly id: number
   readonly mark: string | null
@@ -473,7 +471,6 @@ export interface Entry {
   readonly call: CallName
   readonly ending: CallEnding
   readonly effect: Effect
-  /** Signal about the account itself. */
   readonly signal:
     | 'key_refused'
     | 'no_credit'
@@ -488,7 +485,6 @@ export interface Entry {
   readonly answer: StoredAnswer | null
 }
 
-/** The account whose books are written, and the rules for it. */
 export interface SettlementRules {
   readonly account: number
   /** Fingerprint of the key in use. It changes if the key file is replaced. */
@@ -506,7 +502,6 @@ export interface SettledCall {
   readonly waitMs: number | null
 }
 
-/** A finished call with its row. */
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall

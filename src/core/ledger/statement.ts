@@ -5,18 +5,15 @@ import { sql } from '../../base/database/kysely.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
 import { codeOf } from '../../base/errors.ts'
 
-/** Account and span of a statement. */
 interface StatementOrder {
   /** Name of the account. Null selects all accounts. */
   readonly account: string | null
   /** First day, and the day after the last day, as dates. Null if there is no limit. */
   readonly since: string | null
   readonly until: string | null
-  /** Time zone in which days begin. */
   readonly zone: string
 }
 
-/** Period or subject by which the sums are grouped. */
 type Grouping = 'day' | 'list' | 'run'
 
 /** Balance changes of one group. `opening` and `closing` are set if the group is a period. */

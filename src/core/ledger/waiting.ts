@@ -49,7 +49,6 @@ const mayBeAnswered = sql<boolean>`(
   )
 )`
 
-/** A call whose answer was lost, and its task. */
 export interface LostAnswer {
   readonly call: number
   readonly mark: string
@@ -152,7 +151,6 @@ export async function saveReplay(
     .execute()
 }
 
-/** Data about a task that the admission check needs. */
 export interface WaitingTask {
   readonly id: number
   /** Version of the task's row, which changes with every change of the row. */

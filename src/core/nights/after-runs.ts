@@ -12,7 +12,7 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-/** Closes and judges finished runs. This is the default if no other function is passed. */
+/** This is the default if no other function is passed. */
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /**

@@ -1,7 +1,6 @@
 // Plausibility rules for answers: measure how much a run's results changed, and find answers that can't belong to their
 // query.
 
-/** An answer of the run being judged: its query, its top ten, and older answers to that query. */
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string

@@ -23,16 +23,13 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly doubted?: number
 }
 
-/** Figures of the run under review, with its unreadable answers by kind. */
 export interface JudgedNight extends NightFigures {
   readonly paid_refusal: number
   readonly other_query: number
 }
 
-/** A finished run to be judged. */
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
-/** Judgement of a run: reasons to exclude the run, other anomalies, and the first run of a new normal. */
 export interface NightJudgement {
   /** Reasons to exclude the answers of the run from shares and trends, one sentence for each reason. */
   readonly reasons: readonly string[]
@@ -140,7 +137,6 @@ export interface NightsBefore {
   readonly last: readonly NightFigures[]
 }
 
-/** Earlier runs of the list that a run is compared with. */
 export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,

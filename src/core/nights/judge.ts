@@ -64,9 +64,6 @@ function stored({ night, findings, doubts }: JudgedRun) {
   return { night, evidence, doubts, judgement: judgementOf(night, findings) }
 }
 
-/**
- * A run with its figures, the finding of each rule, and the answers that are not trusted although the run is trusted.
- */
 interface JudgedRun {
   readonly night: JudgedNight
   readonly findings: readonly Finding[]
@@ -227,7 +224,6 @@ function median(values: readonly number[]): number {
 /** Minimum number of answers: a share of fewer answers is not meaningful. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared, and the rule for how far the figure may deviate from its usual value. */
 interface Rule {
   readonly name: string
   /** False if the figure does not affect ranks, so that the ranks are still shown. */
@@ -254,7 +250,7 @@ interface Rule {
   readonly known?: (night: JudgedNight) => string
 }
 
-/** Rules for judging a run. To add a figure, add an entry. */
+/** To add a figure, add an entry. */
 const rules: readonly Rule[] = [
   {
     name: 'answered',

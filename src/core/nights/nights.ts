@@ -202,7 +202,6 @@ export function findOverdue(
   })
 }
 
-/** Newest night of a schedule, and the progress of its run. */
 export type LastNight = Awaited<ReturnType<typeof readLastNights>>[number]
 
 export async function readLastNights(db: Database) {
@@ -242,7 +241,6 @@ export async function readLastNights(db: Database) {
     .execute()
 }
 
-/** Counts the nights decided since a time, by outcome. */
 export function countNights(db: Database, since: Date) {
   return db
     .selectFrom('nights')

@@ -146,10 +146,7 @@ export class Batch {
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /**
-   * Writes entries. Waits while the database is unreachable, and retries after conflicts. Throws errors that the data
-   * causes.
-   */
+  /** Waits while the database is unreachable, and retries after conflicts. Throws errors that the data causes. */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {

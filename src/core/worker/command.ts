@@ -45,7 +45,6 @@ export interface WorkParts {
 
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
-/** Runs a worker according to flags and settings, and prints its summary. */
 export async function runWork(
   call: Call<WorkFlags>,
   { afterRuns, monitor, desk }: WorkParts,

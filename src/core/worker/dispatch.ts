@@ -203,7 +203,6 @@ export class Dispatch {
   }
 }
 
-/** Tasks left over from a slice. */
 interface Leftover {
   /** Tasks that remain open for a later round. */
   readonly open: number
@@ -227,7 +226,6 @@ function countDown(countdown: Countdown, open: boolean): void {
   countdown.resolve({ open: countdown.open, busy: countdown.busy })
 }
 
-/** Tasks of a slice that are due, converted for the dispatcher. */
 export function dueTasks(
   { tasks, priority }: { tasks: readonly OpenTask[]; priority: number },
   run: number,

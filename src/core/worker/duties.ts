@@ -89,10 +89,7 @@ export class Upkeep {
     }, ms)
   }
 
-  /**
-   * Renews the lease. If this lease was not renewed for several heartbeats, the leases of other workers probably were
-   * not either.
-   */
+  /** If this lease was not renewed for several heartbeats, the leases of other workers probably were not either. */
   async #beat(): Promise<void> {
     const { lease } = this.#worker
     const { leaseMs } = this.#mill.config

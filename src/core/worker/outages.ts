@@ -53,7 +53,6 @@ interface BrakeOptions {
   readonly outages: Outages
   /** Called when calls may be retried. */
   readonly nudge: () => void
-  /** Clock used to measure waits. */
   readonly now?: () => number
 }
 

@@ -153,7 +153,6 @@ export interface WorkProgress {
   readonly still: string | null
 }
 
-/** Credits that may be spent, and the limit that applies. */
 interface Spendable {
   readonly credits: number
   readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'

@@ -190,7 +190,6 @@ export class Tally {
   readonly #latencies = new Latencies()
   reused = 0
   waiting: Waiting | null = null
-  /** Runs that this worker has worked on. */
   readonly runs = new Set<number>()
 
   reply(verdict: Verdict): void {

@@ -78,7 +78,6 @@ function unknownCalls(mill: Mill, answers: number): Error {
   )
 }
 
-/** Identity and limits of a worker for reservations. */
 export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },

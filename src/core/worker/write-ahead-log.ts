@@ -59,7 +59,6 @@ interface RecordHead extends Provenance {
   readonly reply: object
 }
 
-/** A reply received for a call. */
 interface LoggedReply {
   readonly call: CallName
   readonly reply: Reply
@@ -163,10 +162,7 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /**
-   * Returns the segment for the next reply. Switches to the other segment if the current one is full and the other one
-   * is free.
-   */
+  /** Switches to the other segment if the current one is full and the other one is free. */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')

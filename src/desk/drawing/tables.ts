@@ -21,7 +21,6 @@ interface ColumnKind<Value> {
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>
 }
 
-/** Kinds of columns, by how they show a value. */
 export const column = {
   plain: kindOf<Content>((value) => value),
   word: kindOf<Content>((value) => value, 'word'),

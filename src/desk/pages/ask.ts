@@ -185,7 +185,7 @@ const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'be
 
 const dayNames = ['day', 'since', 'until']
 
-/** Reads the values of a question's form from the address. Rejects an invalid day. */
+/** Rejects an invalid day. */
 function readTyped(question: Question, address: PageAddress): FormValues {
   const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
   const typed = new Map<string, string>()
@@ -239,10 +239,7 @@ const askButton = html`<button class="main">Ask</button>`
 const mostRunning = 2
 let running = 0
 
-/**
- * Reads a result in batches. Limits the number of concurrent questions, because other pages also need the desk's few
- * connections.
- */
+/** Limits the number of concurrent questions, because other pages also need the desk's few connections. */
 async function* readInTurn(
   { pool, origins, suspects, signal }: DeskReading,
   question: SqlQuestion,

@@ -36,9 +36,7 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
 
 type Field = (place: PagePlace) => Html
 
-/**
- * A form that reloads the page with other filters. The form works without script, and every selection has an address.
- */
+/** The form works without script, and every selection has an address. */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: readonly Field[],

@@ -40,7 +40,6 @@ import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, chooser, dayChooser, dayFields, daysText, textField } from './choose.ts'
 import { moved, toDomain, toNight, toPage, toQuery, toVariant } from './ways.ts'
 
-/** The page of a domain: its positions, gains, losses and rivals. */
 export const domainPage = definePage({
   path: '/domains/:domain',
   area: 'Domains',
@@ -86,7 +85,6 @@ export async function versionOf(
   return version === null ? null : JSON.stringify([version, since, until, compared.since, name])
 }
 
-/** Reads the requested days. */
 export async function readDays(db: Database, asked: AskedSpan): Promise<DomainDays> {
   const span = await readSpan(db, asked)
   return {
@@ -115,7 +113,7 @@ interface DomainOrder extends DomainDays {
   readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
 }
 
-/** Reads all data of a domain for some days. The domain need not be in any answer. */
+/** The domain need not be in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -141,7 +139,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Renders everything about a domain. Places `ranks` between the positions and the moves of the domain. */
+/** Places `ranks` between the positions and the moves of the domain. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -254,7 +252,6 @@ export function drawWonAndLost<Move extends PlaceMove>(
   return html`<div class="pair">${part('won', 'Won', won)} ${part('lost', 'Lost', lost)}</div>`
 }
 
-/** Shares of one or more domains by day, with notes about these days. */
 interface ShareFound {
   readonly shares: readonly Pick<HeldDay, 'domain' | 'runDate' | 'share' | 'thin'>[]
   readonly notes: readonly Note[]
@@ -391,7 +388,6 @@ function drawPlaces(
 
 const mostDrawn = 6
 
-/** The page of all domains: their shares, gains and losses between two days. */
 export const domainsPage = definePage({
   path: '/domains',
   nav: 'Domains',

@@ -27,7 +27,6 @@ import { moved, toQuery } from './ways.ts'
 const rowsAtOnce = 50
 const sparkDays = 30
 
-/** A column that can be shown: its cell on the page and in the file. */
 interface KeywordColumn {
   readonly head: string
   readonly sort?: KeywordQuery['sort']

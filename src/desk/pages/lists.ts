@@ -33,7 +33,6 @@ import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, checkbox, chooser, dayChooser, daysText, textField } from './choose.ts'
 import { toList, toQuery, toRun } from './ways.ts'
 
-/** All lists, with the results of their newest runs. */
 export const listsPage = definePage({
   path: '/lists',
   area: 'Operations',
@@ -71,7 +70,6 @@ export const listsPage = definePage({
   }),
 })
 
-/** A list with its results on some days. */
 export interface CoverageFound {
   readonly list: Pick<ListFacts, 'id' | 'name'>
   readonly span: ReadSpan
@@ -232,7 +230,6 @@ async function readListPage(db: Database, memory: object, asked: ListAsked) {
   }
 }
 
-/** The page of a list: its queries, answers, cost and unreadable lines. */
 export const listPage = definePage({
   path: '/lists/:list',
   area: 'Operations',

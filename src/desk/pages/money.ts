@@ -35,7 +35,6 @@ import { dayChooser } from './choose.ts'
 
 const usualDays = 31
 
-/** The credits page: credits spent, credits left, and the forecast. */
 export const money = definePage({
   path: '/money',
   area: 'Operations',
@@ -71,7 +70,6 @@ export async function readRises(
   return nameRises(await readEvents(db, order), config)
 }
 
-/** Reads the accounts, their balances and the costs of some days. */
 export async function readAccountsFound(db: Database, span: ZonedSpan) {
   return {
     accounts: await readAccountSpending(db, span),
@@ -177,7 +175,6 @@ function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlac
   ${numberText(balance)}`
 }
 
-/** Size and scale of the charts of credits. */
 const creditPicture = { grain: 'instant', hover: true, width: 1040, format: tickText } as const
 
 function picture({ account, points, events }: BalanceFound): Html {
@@ -211,7 +208,6 @@ const floorMark = (floor: number) => ({ value: floor, name: `floor ${numberText(
 const mostEvents = 200
 const groupings = ['day', 'list', 'run'] as const
 
-/** Explains every change of the balance. */
 export const statementPage = definePage({
   path: '/money/statement',
   area: 'Operations',

@@ -201,7 +201,6 @@ interface RunMove {
   readonly q: string
   readonly domain: string
   readonly previous: number | null
-  /** Day of the previous answer. */
   readonly previous_date: string
   readonly position: number | null
   readonly change: string

@@ -24,7 +24,6 @@ import { askedSpan, dayChooser, daysText } from './choose.ts'
 import { drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
-/** The page of a ranking URL: its queries, the dates of its positions, and the domains that replaced it. */
 export const onePage = definePage({
   path: '/pages/:page',
   area: 'Domains',

@@ -9,7 +9,6 @@ import { only } from '../../base/database/sql-file.ts'
 import { onlyList, readingSettings, setSettings, type Slice } from '../../base/database/views.ts'
 import { Misuse } from '../../base/errors.ts'
 
-/** A statement with its options. */
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
@@ -20,7 +19,6 @@ export interface Inquiry {
   readonly origins?: string | undefined
   /** If true, includes the answers of suspect runs. */
   readonly suspects?: boolean
-  /** Queries and days to restrict the views to. */
   readonly slice?: Slice | undefined
   /** Aborted when the result is no longer needed. The statement is then cancelled. */
   readonly signal?: AbortSignal
@@ -268,7 +266,6 @@ export function expectHarmless(text: string): void {
   )
 }
 
-/** Connection of an analyst's login, and its purpose. */
 interface LoginOrder {
   readonly url: string
   /** Name in `pg_stat_activity`. */
@@ -278,10 +275,7 @@ interface LoginOrder {
   readonly installation: string
 }
 
-/**
- * Opens a pool for an analyst's login. A statement can't exceed the rights of the login, even if the statement switches
- * to another role.
- */
+/** A statement can't exceed the rights of the login, even if the statement switches to another role. */
 export async function openAnalyst({
   url,
   installation,

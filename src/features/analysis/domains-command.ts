@@ -24,7 +24,6 @@ import {
   undoDomains,
 } from './domains.ts'
 
-/** Flags of `npm run domains -- <action>`. */
 interface DomainFlags {
   readonly label?: string
   readonly brand?: string

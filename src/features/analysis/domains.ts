@@ -23,7 +23,6 @@ export interface FileColumns {
   readonly rivals: boolean
 }
 
-/** Returns the table that a line belongs to. */
 function tableOf({ rival }: Pick<OwnDomain, 'rival'>): DomainTable {
   return rival ? 'rival_domains' : 'own_domains'
 }
@@ -104,7 +103,6 @@ function isSame(
   )
 }
 
-/** Our own domains on a day. */
 export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
   const rows = await readRows<{ domain: string }>(db, 'read_ours_on', { date })
   return rows.map(({ domain }) => domain)
@@ -210,12 +208,10 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   }
 }
 
-/** Domain and days to read. */
 interface DomainSpan extends DaySpan {
   readonly domain: string
 }
 
-/** Sums for a domain on one day. */
 export interface DomainDay {
   readonly runDate: string
   readonly queries: number
@@ -237,12 +233,11 @@ export function readDomainDays(
   return readHeldDays(db, { domains: [domain], tag: '*', ...span })
 }
 
-/** Sums for one of several domains on one day. */
 export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** Domains and days to read, and the tag of the queries. The tag `*` stands for all queries. */
+/** The tag `*` stands for all queries. */
 interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
@@ -286,7 +281,6 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
   return known.there === true ? { domain, label: known.label } : null
 }
 
-/** Changes of a domain between two days. */
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean

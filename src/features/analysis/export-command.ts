@@ -145,7 +145,6 @@ interface TypedChoice {
   readonly args: readonly string[]
 }
 
-/** A statement whose rows are exported, with a file name. */
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
 /**
@@ -216,7 +215,6 @@ const times = [
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
 ]
 
-/** Filter for the rows of a relation. */
 interface RowChoice {
   /** Days as typed, both inclusive. */
   readonly since: string | undefined

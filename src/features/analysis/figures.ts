@@ -20,7 +20,6 @@ import { type ReadSpan, readSpan } from './span.ts'
 export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Conditions on the queries, which must all hold. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
-  /** Days that the report shows. */
   readonly span: ReadSpan
   /** Suspect runs in the span. Their answers are excluded. */
   readonly suspect: readonly SuspectRun[]
@@ -112,7 +111,6 @@ async function chooseDomains(
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
-/** Queries and days covered by a report. */
 interface ReportSummary {
   readonly origins: readonly string[]
   /** Newest full day. */

@@ -11,7 +11,6 @@ import type { Inquiry } from './ask.ts'
 
 const domains: readonly string[] = ['domain', 'rival']
 
-/** A parameter of a question. */
 interface Parameter {
   readonly name: string
   readonly meaning: string
@@ -21,7 +20,6 @@ interface Parameter {
   readonly choices?: readonly string[]
 }
 
-/** A named question of the library. */
 export interface Question {
   /** Name of the question's file. For a variant, a dash and the name of the variant follow, as in `keyword-history`. */
   readonly name: string
@@ -92,7 +90,6 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-/** Values and slice of a question. */
 interface BoundQuestion {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
@@ -155,10 +152,8 @@ export function readFlags(flags: readonly string[]): GivenFlags {
   return given
 }
 
-/** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
-/** Binds the values from flags to a question. */
 export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
   const day = question.parameters.findIndex(
     ({ name, fallback }) => name === 'day' && fallback === 'newest',

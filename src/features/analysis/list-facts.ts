@@ -6,7 +6,6 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** A list with the result of its newest run. */
 export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]
 
 /** Reads all lists, or one given list, each with its newest run. */
@@ -82,7 +81,6 @@ export interface ListCoverage {
   readonly others: number
 }
 
-/** A day on which a list has a run. */
 interface ListRunDay {
   /** Newest run of the list on that day. */
   readonly run: number | null
@@ -90,7 +88,6 @@ interface ListRunDay {
   readonly credits: number
 }
 
-/** Counts for a list on one day. */
 export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
@@ -119,7 +116,6 @@ async function readCoverage(db: Database, name: string, day: string): Promise<Li
   return coverage ?? null
 }
 
-/** Selects the members to read. */
 interface MemberChoice {
   readonly list: number
   readonly word: string | null

@@ -2,7 +2,6 @@
 import type { Database } from '../../base/database/database.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** A note that an analyst wrote about a day. */
 export type Note = Readonly<Awaited<ReturnType<typeof readNotes>>[number]>
 
 /** Notes that apply to some tags, oldest first. Notes about all queries apply to each tag. */

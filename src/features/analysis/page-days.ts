@@ -16,7 +16,6 @@ export async function readPageFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Position of a page for a query on a day. */
 export interface PageDay {
   readonly runDate: string
   readonly queryId: string

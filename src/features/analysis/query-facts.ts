@@ -6,7 +6,6 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** A query with its parameters. */
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
 /** Finds a query by id; null if there is no such query. */
@@ -36,7 +35,6 @@ export function readSaidOf(db: Database, query: string) {
     .execute()
 }
 
-/** Query and days to read. */
 interface QuerySpan extends DaySpan {
   readonly query: string
 }
@@ -151,7 +149,6 @@ export async function readSerp(db: Database, query: string, day: string): Promis
   return rows[0] ?? null
 }
 
-/** One result of an answer. */
 export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
 
 /** Results of an answer in order. */

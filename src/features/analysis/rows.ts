@@ -5,13 +5,11 @@ import { unhandled } from '../../base/errors.ts'
 
 type RowFormat = 'csv' | 'ndjson'
 
-/** Options for writing rows. */
 export interface RowOptions {
   /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
   readonly raw?: boolean
   /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
-  /** Delimiter of CSV. */
   readonly delimiter?: string
 }
 

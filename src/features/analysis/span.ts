@@ -3,13 +3,12 @@ import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Period of which the data is read. */
 export interface ReadSpan extends DaySpan {
   /** True if the requested period was longer than the maximum. */
   readonly cut: boolean
 }
 
-/** Requested period. A day is null if it is not given. */
+/** A day is null if it is not given. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
@@ -19,9 +18,7 @@ export interface AskedSpan {
   readonly most: number
 }
 
-/**
- * Determines the period. By default, the period ends at the newest complete day. The period never exceeds the maximum.
- */
+/** By default, the period ends at the newest complete day. The period never exceeds the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,

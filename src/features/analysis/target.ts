@@ -13,7 +13,6 @@ import { dirname, extname, resolve } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
-/** Output of a command. */
 export interface Target {
   /** Path as typed. */
   readonly shown: string
