@@ -14,8 +14,8 @@ import { storeStatement } from '../ledger/statement.ts'
 /** Time after which a process that has not finished storing a day is assumed to be dead. */
 const abandonedMs = 15 * 60_000
 
-/** Settings that the sums depend on, as text; null if sums cannot be stored. */
 const { fn } = expressionBuilder<DB>()
+/** Settings that the sums depend on, as text; null if sums cannot be stored. */
 const basis = fn<string>('analysis.basis')
 const keywordBasis = fn<string>('analysis.keyword_basis')
 
