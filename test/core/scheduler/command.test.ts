@@ -32,30 +32,40 @@ function schedules(...lines: string[]): string {
   return file
 }
 
-const line = (name: string, cron: string) =>
-  `${name},${join(folder, 'words.csv')},${cron},Europe/Berlin,0,,,latest,skip,yes`
+const line = (name: string, cron: string, zone = 'Europe/Berlin') =>
+  `${name},${join(folder, 'words.csv')},${cron},${zone},0,,,latest,skip,yes`
 
-/** As if a scheduler had last checked half an hour ago. */
-async function lookedBefore(name: string, cron: string): Promise<void> {
+/** As if a scheduler had last checked some time ago. */
+async function lookedBefore(
+  name: string,
+  cron: string,
+  { zone = 'Europe/Berlin', ago = '30 minutes' } = {},
+): Promise<void> {
   await sql`
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
     values (
-      ${name}, 'words', ${cron}, 'Europe/Berlin', 'latest', 'skip', true,
-      now() - interval '30 minutes', now() - interval '30 minutes'
+      ${name}, 'words', ${cron}, ${zone}, 'latest', 'skip', true,
+      now() - ${ago}::interval, now() - ${ago}::interval
     )`.execute(database.db)
 }
 
 describe('the command for nights', () => {
   test('shows each schedule in a sentence with its zone, its next three times and its last night', async () => {
-    const file = schedules(line('often', '*/10 * * * *'), line('bad', '0 3 * *'))
-    await lookedBefore('often', '*/10 * * * *')
+    // Due twenty minutes ago, so that no other due time can pass during the test. Tokyo never changes its clocks.
+    const due = new Date(Date.now() - 20 * 60_000)
+    const hour = (due.getUTCHours() + 9) % 24
+    const cron = `${due.getUTCMinutes()} ${hour} * * *`
+    const zone = 'Asia/Tokyo'
+    const file = schedules(line('often', cron, zone), line('bad', '0 3 * *'))
+    await lookedBefore('often', cron, { zone, ago: '50 hours' })
     const before = await run('nightly', ['--show', '--file', file], env)
     expect(before.code).toBe(1)
     expect(before.stderr).toMatch(
       /^OVERDUE: often, due \d{4}-\d\d-\d\d \d\d:\d\d UTC: no outcome was recorded/m,
     )
-    expect(before.stdout).toContain('often: Every 10 minutes, Europe/Berlin')
-    expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d0(, )?){3}\n/)
+    const clock = [hour, due.getUTCMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
+    expect(before.stdout).toContain(`often: At ${clock}, Asia/Tokyo`)
+    expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d\d(, )?){3}\n/)
     expect(before.stdout).toContain('none yet')
     expect(before.stdout).toContain('OVERDUE')
     expect(before.stdout).toContain('refused, line 3: cron: expected five cron fields')
