@@ -12,8 +12,10 @@ import { late, within } from '../../base/waiting.ts'
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
 /** Common interface of both backends. No other code knows which backend is in use. */
-export interface Backend extends ReturnType<typeof clientsOf> {
+export interface Backend {
   readonly name: 'postgres' | 'redis'
+  queue<Data>(name: string): Queue<Data>
+  worker<Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number): Worker<Data>
   /** Undoes delays set by a worker whose clock ran ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
@@ -59,7 +61,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
 // backends.
 const onPostgres = createPostgresBackend as never
 
-function clientsOf(shared: QueueOptions, backend?: never) {
+function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
   return {
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
     worker: <Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number) => {
