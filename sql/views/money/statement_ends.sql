@@ -1,6 +1,10 @@
 -- The last stored line of the statement of each account.
 create or replace view analysis.statement_ends as
-select accounts.id as account_id, coalesce(mark.line, 0) as line, coalesce(mark.next_seq, 0) as next_seq, coalesce(mark.next_id, 0) as next_id
+select
+  accounts.id as account_id,
+  coalesce(mark.line, 0) as line,
+  coalesce(mark.next_seq, 0) as next_seq,
+  coalesce(mark.next_id, 0) as next_id
 from public.accounts
 left join lateral (
   select marks.line, marks.next_seq, marks.next_id
