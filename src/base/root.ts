@@ -10,10 +10,14 @@ import { fileURLToPath } from 'node:url'
  */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/**
- * True if a package manager installed the program. User files must then not be written to the folder of the program.
- */
-export const installed = basename(dirname(root)) === 'node_modules'
+/** True if a package manager installed the program. User files must then not be written to its folder. */
+const installed = basename(dirname(root)) === 'node_modules'
+
+/** True in a checkout, where `npm run NAME` starts a command. */
+export const isCheckout = !installed && existsSync(join(root, 'run.mjs'))
+
+/** True in the image of the Dockerfile, where `querymill` is on the path and nothing can be installed. */
+export const isImage = !installed && !isCheckout
 
 /** Folder of `.env`, `inputs/` and `.querymill`: the checkout or, for an installed package, the current folder. */
 export const workplace = installed ? process.cwd() : root

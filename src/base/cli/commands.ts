@@ -1,6 +1,6 @@
 // Lists all commands, and formats their names for messages.
 
-import { installed } from '../root.ts'
+import { isCheckout, isImage } from '../root.ts'
 
 /**
  * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
@@ -143,8 +143,14 @@ const names = [...commands.keys()].join('|')
 
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
-/** Start of each command line. An installed package has a single program. */
-export const commandStart = installed ? 'npx querymill ' : 'npm run '
+const ofCheckout = 'npm run '
+const ofPackage = 'npx querymill '
+
+/** Name of the program that starts every command. */
+export const programName = isImage ? 'querymill' : 'npx querymill'
+
+/** Start of each command line. An installed package and an image have a single program. */
+export const commandStart = isCheckout ? ofCheckout : `${programName} `
 
 /**
  * Returns the command line for a command in this installation. The argument is, for example, `status`, or `retry --` if
@@ -155,22 +161,27 @@ export function npmRun(text: string): string {
 }
 
 /** Rewrites the commands in a text of our own (such as the help) to the command lines of this installation. */
-export function asTyped(text: string, fromPackage: boolean = installed): string {
-  if (!fromPackage) return text
-  return text.split('\n').map(lineAsTyped).join('\n')
+export function asTyped(text: string, start = commandStart): string {
+  if (start === ofCheckout) return text
+  return text
+    .split('\n')
+    .map((line) => lineAsTyped(line, start))
+    .join('\n')
 }
 
 /** Rewrites the commands in a line, and keeps the explanations of examples aligned. */
-function lineAsTyped(line: string): string {
+function lineAsTyped(line: string, start: string): string {
   const [, words = line, gap = '', rest = ''] = /^(.*?\S)( {2,})(.*)$/.exec(line) ?? []
-  const now = wordsAsTyped(words)
+  const now = wordsAsTyped(words, start)
   if (rest === '') return now
   const room = words.length + gap.length - now.length
-  return now + ' '.repeat(Math.max(2, room)) + wordsAsTyped(rest)
+  return now + ' '.repeat(Math.max(2, room)) + wordsAsTyped(rest, start)
 }
 
-function wordsAsTyped(words: string): string {
-  return words
-    .replace(command, (_, name: string) => `npx querymill ${name}`)
-    .replaceAll('enqueue inputs/keywords.csv', 'enqueue YOUR.csv')
+function wordsAsTyped(words: string, start: string): string {
+  const typed = words.replace(command, (_, name: string) => start + name)
+  // The sample list of the program lies in the folder of the package, where nobody should write.
+  return start === ofPackage
+    ? typed.replaceAll('enqueue inputs/keywords.csv', 'enqueue YOUR.csv')
+    : typed
 }

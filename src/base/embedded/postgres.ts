@@ -23,6 +23,7 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openPool } from '../database/database.ts'
 import { codeOf, Unreachable, WrongDatabase } from '../errors.ts'
+import { isCheckout, isImage } from '../root.ts'
 import { pause } from '../waiting.ts'
 import {
   becomesFree,
@@ -399,8 +400,10 @@ export function findBinaries(platform = process.platform, arch = process.arch): 
   try {
     entry = createRequire(import.meta.url).resolve(name)
   } catch (cause) {
+    const missing = isImage ? '' : `run: npm install ${name}, or `
+    const install = isCheckout ? 'run npm ci without --omit=optional, or ' : missing
     throw new WrongDatabase(
-      `expected the package ${name}, got an installation without it; run npm ci without --omit=optional, or ${elsewhere}`,
+      `expected the package ${name}, got an installation without it; ${install}${elsewhere}`,
       { cause },
     )
   }

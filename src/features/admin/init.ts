@@ -4,11 +4,16 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Call, print, printJson } from '../../base/cli/command.ts'
-import { type Exit, exits } from '../../base/errors.ts'
-import { root, workplace } from '../../base/root.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { isImage, root, workplace } from '../../base/root.ts'
 
 /** Creates missing files. Prints the names of the created files, and the next commands to run. */
 export async function runInit({ options }: Call): Promise<Exit> {
+  if (isImage) {
+    throw new Misuse(
+      'expected a folder to prepare, got the image, whose settings come from its environment; see docker-compose.yml of the project',
+    )
+  }
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
   else {

@@ -6,6 +6,7 @@ import { readConfig } from '../../base/config.ts'
 import { postgresStatus, stopPostgres } from '../../base/embedded/postgres.ts'
 import { serviceStatus, stopService } from '../../base/embedded/service.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { isImage } from '../../base/root.ts'
 
 export async function runStack({ options, args, env }: Call): Promise<Exit> {
   const action = args[0] ?? ''
@@ -42,5 +43,5 @@ async function show(home: string, json: boolean): Promise<void> {
   print(`PostgreSQL: ${running ? 'running' : 'not running'}`)
   if (url !== null) print(`  address: ${url}\n  data: ${data}`)
   print(`search service: ${service.running ? `running at ${service.url}` : 'not running'}`)
-  if (!running) say('any command that needs them starts them')
+  if (!running && !isImage) say('any command that needs them starts them')
 }

@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Argument, Command, CommanderError, Help } from 'commander'
 import { endWithReader, print } from '../../base/cli/command.ts'
-import { commands, type Group, groups, namesIn } from '../../base/cli/commands.ts'
+import { commands, type Group, groups, namesIn, programName } from '../../base/cli/commands.ts'
 import { exits } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 
@@ -75,14 +75,14 @@ class Program extends Command {
 }
 
 function buildProgram(load: Load): Command {
-  const program = new Program('npx querymill')
+  const program = new Program(programName)
     .usage('COMMAND [flags]')
     .helpOption('-h, --help', 'show this help')
     .version(readVersion(), '--version', 'show the version')
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
-    .showHelpAfterError('npx querymill --help lists all commands')
+    .showHelpAfterError(`${programName} --help lists all commands`)
     .addHelpText('after', otherCommands())
   for (const [name, { about }] of commands) {
     const isWord = groups.some(({ word }) => word === name)
@@ -112,7 +112,7 @@ function addGroup(program: Command, group: Group, load: Load): void {
     .description(`${title}: ${[...namesIn(group).keys()].join(', ')}`)
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
-    .addHelpText('after', `\nnpx querymill help ${word} NAME explains one, with examples.`)
+    .addHelpText('after', `\n${programName} help ${word} NAME explains one, with examples.`)
   for (const [name, starts] of namesIn(group)) {
     const [command = '', flag] = starts
     const { about = '' } = commands.get(command) ?? {}
@@ -154,9 +154,9 @@ function otherCommands(): string {
     'Others:',
     ...lines,
     '',
-    'The word of the group may be left out: npx querymill run retry is npx querymill retry.',
-    'npx querymill help COMMAND explains one, with examples.',
-    'npx querymill completion bash (zsh, fish) prints a script that completes commands and flags.',
+    `The word of the group may be left out: ${programName} run retry is ${programName} retry.`,
+    `${programName} help COMMAND explains one, with examples.`,
+    `${programName} completion bash (zsh, fish) prints a script that completes commands and flags.`,
     'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
   ].join('\n')
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { asTyped } from '../../../src/base/cli/commands.ts'
 
-const fromPackage = (text: string) => asTyped(text, true)
+const fromPackage = (text: string) => asTyped(text, 'npx querymill ')
 
 describe('the command to type', () => {
   test('has the form of a checkout in a checkout', () => {
     const text = 'top up, then: npm run resume -- --forget-prices'
-    expect(asTyped(text, false)).toBe(text)
+    expect(asTyped(text, 'npm run ')).toBe(text)
   })
 
   test.each([
