@@ -1,7 +1,7 @@
 -- Runs and tasks
 -- Parameters: :zone (time zone of the month).
 
--- check: the credits of each run are those of its calls
+-- check: the credits of each run match its calls
 select count(*) as violations
 from runs r
 left join (
@@ -48,7 +48,7 @@ where used.spent > used.budget + (
   where t.run_id = any(used.runs) and c.outcome = 'settled'
 );
 
--- check: the lines of each run add up
+-- check: the line counts of each run add up
 select count(*) as violations
 from runs r
 where r.rows <> r.accepted + r.duplicates + r.rejected

@@ -71,8 +71,8 @@ comment on column list_queries.first_seen is 'Time at which the list first conta
 comment on column list_queries.last_seen is 'Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.';
 comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.';
 comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.';
-comment on column list_queries.every_days is 'Interval in days at which nights buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.';
-comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query. This age overrides the one that the run sets. Null if the list sets no age. If several lines name the query, the lowest age counts.';
+comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.';
+comment on column list_queries.max_age_ms is 'Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines name the query, the lowest age counts.';
 
 create table list_query_history (
   list_id bigint not null,

@@ -13,7 +13,7 @@ create table accounts (
   held bigint not null default 0 check (held >= 0),
   constraint accounts_covered check (used + held <= quota)
 ) with (fillfactor = 50);
-comment on table accounts is 'Balances of credits. Several keys can share an account, so that a key can be replaced without interruption.';
+comment on table accounts is 'Credit balances. Several keys can share an account, so that a key can be replaced without interruption.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.plan is 'Name of the plan. A prepaid account receives its credits once.';
 comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';

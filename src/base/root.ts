@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url'
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * True if a package manager installed the program. User files must then not be written to the folder of the program.
+ * True if a package manager installed the program. In that case, user files must not be written to the program's
+ * folder.
  */
 export const installed = basename(dirname(root)) === 'node_modules'
 

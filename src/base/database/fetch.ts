@@ -51,7 +51,7 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
 // Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
+/** Repeats the statement with truncated cells, so that this process never loads a gigabyte-sized cell. */
 async function shorten(
   client: PoolClient,
   question: string,

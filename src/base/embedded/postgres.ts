@@ -102,7 +102,7 @@ export async function postgresStatus(home: string) {
 }
 
 /**
- * True if our server is running. Connects only if a server of ours is alive, because another program on our port may
+ * True if our server is running. Connects only if one of our servers is alive, because another program on our port may
  * accept a connection and never reply.
  */
 async function isRunning(state: State): Promise<boolean> {

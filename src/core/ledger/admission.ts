@@ -266,7 +266,7 @@ interface Admission {
   readonly spentByList: readonly number[]
   /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
-  /** Credits per call in flight by which the balance is expected to fall more than billed. */
+  /** Credits per call in flight that are expected to leave the balance without being billed. */
   readonly external: number
 }
 
@@ -364,8 +364,8 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
 }
 
 /**
- * Credits provably available for the given number of further calls. Allows for credits by which the balance falls more
- * than billed.
+ * Credits provably available for the given number of further calls. Allows for credits that leave the balance without
+ * being billed.
  */
 function roomFor(
   { account, costs, rules }: AdmissionState,

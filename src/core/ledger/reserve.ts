@@ -21,7 +21,7 @@ import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /**
- * Near the floor, every change of the ledger invalidates a decision. After `mostTries` failed tries in a row, the
+ * Near the floor, every change to the ledger invalidates a decision. After `mostTries` failed tries in a row, the
  * process waits.
  */
 const mostTries = 12
@@ -104,7 +104,7 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Derives from the rows the tasks that may be bought, and the rules that apply. */
+/** Derives the tasks that may be bought, and the rules that apply, from the rows. */
 export function prepareAdmission(
   spender: Spender,
   {

@@ -23,8 +23,8 @@ export interface Backend {
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
 // almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
-// what is still to be bought. If only slices of a dead worker are left, workers wait for them for nine seconds in total
-// at most.
+// what is still to be bought. If only slices of a dead worker are left, workers wait for them for at most nine seconds
+// in total.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,

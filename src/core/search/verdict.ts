@@ -55,7 +55,7 @@ interface StoredBody {
   readonly origin: Origin
 }
 
-/** Parses a stored answer again, with the same result as `judge` had when the answer arrived. */
+/** Parses a stored answer again, with the same result that `judge` had when the answer arrived. */
 export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }

@@ -20,7 +20,7 @@ interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** Maximum wait of a task that the worker holds. A task with a longer wait returns to the queue. */
+/** Maximum wait for a task that the worker holds. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
  * Time added to each wait, to allow for clock differences. Tasks are due by the database's clock, so a slightly early
