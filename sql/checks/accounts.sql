@@ -80,7 +80,7 @@ where c.outcome = 'settled'
   and c.credits_remaining = a.obs_remaining
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
--- check: no lower bound of a balance is above a reported balance
+-- check: no lower bound on a balance is above a reported balance
 -- A call that started after the record of a bound began also ended after that time, so the bound includes the balance
 -- that the call reported.
 select count(*) as violations
@@ -150,7 +150,7 @@ where greatest(p.recent_first, p.earlier_first) < (
 and p.seen >= 30;
 
 -- check: no call began that would have crossed the credit floor according to the newest reported balance
--- Finds calls that were allowed although the newest balance was too low for them, whatever other programs spent.
+-- Finds calls that were allowed although the newest balance was too low for them, even without external spend.
 select count(*) as violations
 from (
   select

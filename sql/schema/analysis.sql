@@ -112,7 +112,7 @@ comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event that the note describes.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
 comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
-comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change the notes of other logins.';
+comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change notes by other logins.';
 comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
@@ -131,7 +131,7 @@ create table finished_days (
 comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
 comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
-comment on column finished_days.basis is 'Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
+comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
 comment on column finished_days.made_at is 'Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.';
 comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.';
@@ -229,7 +229,7 @@ comment on column finished_steps.came is 'Pages that entered positions 1 to 10, 
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form described for came.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are no such domains.';
-comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.';
+comment on column finished_steps.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.';
 comment on column finished_steps.moves is 'Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
@@ -307,7 +307,7 @@ comment on table finished_costs is 'Cost of the answers from a finished day, by 
 comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
-comment on column finished_costs.tags is 'Labels that the list gives to the queries.';
+comment on column finished_costs.tags is 'Labels of the queries, from the list.';
 comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';

@@ -104,7 +104,7 @@ comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
-comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.';
+comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page''s address have the same url_key.';
 
 create table organic_results (
   search_id bigint not null,

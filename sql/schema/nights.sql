@@ -104,8 +104,8 @@ comment on column night_health.sameness is 'Share of the other queries in the ru
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
 comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
 comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
-comment on column night_health.alerts_severity is 'Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
-comment on column night_health.alerts_headline is 'Summary of the rank alerts of the run in one sentence.';
+comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
+comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts in one sentence.';
 
 create table night_evidence (
   run_id bigint not null references runs,

@@ -40,7 +40,7 @@ create table answer_fields (
   found_at timestamptz not null default now(),
   primary key (api, place, field)
 );
-comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of those finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
+comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
 comment on column answer_fields.place is 'Location of the field: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';

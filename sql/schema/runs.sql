@@ -41,14 +41,14 @@ comment on column runs.spent is 'Credits used by calls in the run whose cost is 
 comment on column runs.uncertain is 'Credits held for calls in the run with an unknown outcome, which may have been charged.';
 comment on column runs.reserved is 'Credits reserved for calls in the run that are in flight.';
 comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
-comment on column runs.rows is 'Number of lines of the file, without the header and blank lines.';
+comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
 comment on column runs.duplicates is 'Number of lines whose query also appears in an earlier line.';
 comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.';
+comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
@@ -64,8 +64,8 @@ create index slices_open on slices (run_id, slice) where done_at is null;
 comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the same run and the same priority. One queue job carries one slice.';
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
-comment on column slices.priority is 'Priority of all tasks of the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.';
+comment on column slices.priority is 'Priority of all tasks in the slice.';
+comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 

@@ -146,7 +146,7 @@ create table entities (
   name text not null,
   type text not null
 );
-comment on table entities is 'Names of the subjects of pages, recognised in queries and results.';
+comment on table entities is 'Names of page subjects, recognised in queries and results.';
 comment on column entities.key is 'Name in lower case.';
 comment on column entities.name is 'Name in its usual spelling.';
 comment on column entities.type is 'Type of the entity: Technology, Organization, Person, Place, Product, CreativeWork or Thing.';

@@ -1,4 +1,4 @@
--- Cost of the answers of each list on each day, and the number of answers that changed.
+-- Cost of each list's answers on each day, and the number of answers that changed.
 create or replace view analysis.costs as
 -- Stored rows of finished days count a changed answer on the day for which it was bought. If any answer is compared on
 -- another day, all rows are computed from the answers.

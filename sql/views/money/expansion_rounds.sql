@@ -18,7 +18,7 @@ shown as materialized (
   from taken
   join public.result_domains as results on results.search_id = taken.search_id
 ),
--- Ids of answers follow the order of the requests, so the lowest id belongs to the first answer that shows a page.
+-- Answer ids follow the order of the requests, so the lowest id belongs to the first answer that shows a page.
 first_pages as (
   select results.page_id, min(results.search_id) as search_id
   from organic_results as results
@@ -97,7 +97,7 @@ comment on column analysis.expansion_rounds.open is 'Number of queries in the ro
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';
 comment on column analysis.expansion_rounds.failed is 'Number of queries that failed or have an unknown outcome.';
 comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or a cancelled run.';
-comment on column analysis.expansion_rounds.credits_used is 'Credits used by the round''s answers, as reported.';
+comment on column analysis.expansion_rounds.credits_used is 'Credits used for the round''s answers, as reported.';
 comment on column analysis.expansion_rounds.pages is 'Number of pages in the round''s answers.';
 comment on column analysis.expansion_rounds.new_pages is 'Number of pages that an answer from the round was the first to show.';
 comment on column analysis.expansion_rounds.domains is 'Number of domains in the round''s answers.';

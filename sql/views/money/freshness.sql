@@ -1,4 +1,4 @@
--- Current age of the newest answers of each list.
+-- Current age of each list's newest answers.
 create or replace view analysis.freshness as
 select
   lists.name as list,

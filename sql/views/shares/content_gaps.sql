@@ -50,4 +50,4 @@ comment on view analysis.content_gaps is 'Queries in the current lists for which
 comment on column analysis.content_gaps.own_domain is 'Our domain that is not in the top 20.';
 comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';
 comment on column analysis.content_gaps.position is 'Best position of the other domain.';
-comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list that gives the query no weight counts as 1.';
+comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list without a weight for the query counts as 1.';

@@ -110,7 +110,7 @@ export function addYes(program: Command): Command {
   )
 }
 
-/** Text at the end of the last line of a preview. */
+/** Text at the end of a preview's last line. */
 export const addYesHint = 'nothing was changed; to do it, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {

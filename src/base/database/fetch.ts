@@ -90,7 +90,7 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   return { columns, rows } satisfies CellBatch
 }
 
-/** Kind of the values in a column, as far as the kind affects the output. */
+/** Kind of values in a column, for kinds that affect the output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 export interface CellColumn {

@@ -469,7 +469,7 @@ export interface ArchivedDays {
    */
   archived_at: Generated<Timestamp>;
   /**
-   * Size of the files of the part in bytes.
+   * Total size of the part's files in bytes.
    */
   bytes: number;
   /**
@@ -768,7 +768,7 @@ export interface Expansions {
    */
   query_id: string;
   /**
-   * Round of the expansion. Round 1 has the related searches named by answers to queries in the expanded list, round 2 those named by answers to queries of round 1, and so on.
+   * Round of the expansion. Round 1 has the related searches named by answers to queries in the expanded list, round 2 has those named by answers to queries in round 1, and so on.
    */
   round: number;
   /**
@@ -850,7 +850,7 @@ export interface FinishedCosts {
    */
   set_id: number;
   /**
-   * Labels that the list gives to the queries.
+   * Labels of the queries, from the list.
    */
   tags: string[];
   /**
@@ -861,7 +861,7 @@ export interface FinishedCosts {
 
 export interface FinishedDays {
   /**
-   * Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
+   * Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
    */
   basis: string;
   /**
@@ -1164,7 +1164,7 @@ export interface FinishedSteps {
    */
   query_id: string;
   /**
-   * True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.
+   * True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.
    */
   relabelled: boolean | null;
   /**
@@ -1367,15 +1367,15 @@ export interface Installation {
 
 export interface ListQueries {
   /**
-   * Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.
+   * Cost per click, in the currency of the tool that made the list. If several lines contain the query, the highest cost counts.
    */
   cpc: number | null;
   /**
-   * Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.
+   * Difficulty of ranking, according to the tool that made the list. If several lines contain the query, the greatest difficulty counts.
    */
   difficulty: number | null;
   /**
-   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.
+   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval counts.
    */
   every_days: number | null;
   /**
@@ -1395,11 +1395,11 @@ export interface ListQueries {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines name the query, the lowest age counts.
+   * Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age counts.
    */
   max_age_ms: number | null;
   /**
-   * Priority of the query, from 1 (bought first) to 9 (last). If several lines name the query, the most urgent priority counts.
+   * Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.
    */
   priority: Generated<number>;
   /**
@@ -1407,15 +1407,15 @@ export interface ListQueries {
    */
   query_id: string;
   /**
-   * Labels from the list. If several lines name the query, their labels are combined.
+   * Labels from the list. If several lines contain the query, their labels are combined.
    */
   tags: Generated<string[]>;
   /**
-   * Page that should rank for the query; null if the list names no page.
+   * Page that should rank for the query; null if the list specifies no page.
    */
   target_url: string | null;
   /**
-   * Weight of the query in weighted analyses. If several lines name the query, the greatest weight counts.
+   * Weight of the query in weighted analyses. If several lines contain the query, the greatest weight counts.
    */
   weight: number | null;
 }
@@ -1521,11 +1521,11 @@ export interface NightHealth {
    */
   alerts_at: Timestamp | null;
   /**
-   * Summary of the rank alerts of the run in one sentence.
+   * Summary of the run's rank alerts in one sentence.
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1647,7 +1647,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * Login that wrote the note. No login can write notes under another name or change the notes of other logins.
+   * Login that wrote the note. No login can write notes under another name or change notes by other logins.
    */
   author: Generated<string>;
   /**
@@ -1846,7 +1846,7 @@ export interface Pages {
    */
   url: string;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string;
 }
@@ -2015,7 +2015,7 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string | null;
 }
@@ -2093,7 +2093,7 @@ export interface Runs {
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.
+   * Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.
    */
   opened_at: Timestamp | null;
   /**
@@ -2105,7 +2105,7 @@ export interface Runs {
    */
   reserved: Generated<number>;
   /**
-   * Number of lines of the file, without the header and blank lines.
+   * Number of lines in the file, without the header and blank lines.
    */
   rows: Generated<number>;
   /**
@@ -2121,7 +2121,7 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.
+   * True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
   /**
@@ -2357,11 +2357,11 @@ export interface Slices {
    */
   done_at: Timestamp | null;
   /**
-   * Priority of all tasks of the slice.
+   * Priority of all tasks in the slice.
    */
   priority: number;
   /**
-   * Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.
+   * Counter that increases each time the slice is queued again; the counter is part of the queue job's id.
    */
   round: Generated<number>;
   /**

@@ -46,8 +46,8 @@ export function addUp(
 }
 
 /**
- * Adds up the credits that the runs have used from their budgets and the possible cost of the open tasks of the runs;
- * null if no price is known.
+ * Adds up the credits that the runs have used from their budgets and the possible cost of the runs' open tasks; null if
+ * no price is known.
  */
 function spentBefore(lists: readonly Planned[], { costs }: Funds): number | null {
   const open = sumOf(lists, ({ before }) => before.open)

@@ -133,7 +133,7 @@ export function costClass(query: { readonly num: number; readonly device: string
 }
 
 /**
- * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
+ * Provable lower bound on the balance; null if no balance was ever reported. It combines two bounds. The first is the
  * newest balance, minus the cost of all calls that ended since its call started. The second is the lowest balance
  * reported since then. One of the balances reported since is from the call that the API charged last. That balance
  * excludes only open calls, and the lowest balance is not greater.

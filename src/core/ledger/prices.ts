@@ -70,7 +70,7 @@ export function addCost(
   }
 }
 
-/** Upper bounds of the cost of a call: one for a call that goes out alone, and one for a call among several. */
+/** Upper bounds on the cost of a call: one for a call that goes out alone, and one for a call among several. */
 export interface Bound {
   readonly alone: number
   /** This bound is higher while few costs of the price class are known. */

@@ -182,7 +182,7 @@ export interface Spender {
   readonly mostInFlight: number | null
   /** Returns the day of an instant and the end of that day, in the configured zone. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** Returns the first day of the budget month of an instant, and the end of that month. */
+  /** Returns the first day of the budget month that contains an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /**
    * Returns the first time after a given time at which a worker may automatically retry after a stop for lack of

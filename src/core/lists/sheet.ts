@@ -77,8 +77,8 @@ const firstRows = 100
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
   /**
-   * Width of the widest of the first rows. Shorter rows are padded to this width, because a header with merged cells
-   * must be as wide as the rows below it.
+   * Greatest width among the first rows. Shorter rows are padded to this width, because a header with merged cells must
+   * be as wide as the rows below it.
    */
   #width: number | null = null
   #written = 0

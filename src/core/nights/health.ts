@@ -55,7 +55,7 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Reads those of the given runs that have finished, oldest first. */
+/** Reads the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }

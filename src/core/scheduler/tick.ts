@@ -50,7 +50,7 @@ const mostSteps = 200_000
 // After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Runs the due nights of every schedule of the file. Any number of processes may run a tick concurrently. */
+/** Runs the due nights of every schedule in the file. Any number of processes may run a tick concurrently. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -67,7 +67,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules of the file. A schedule that is new, changed or enabled again starts now. */
+/** Stores the schedules in the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,

@@ -321,7 +321,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'no call began that would have crossed the credit floor according to the newest reported balance',
-      'no lower bound of a balance is above a reported balance',
+      'no lower bound on a balance is above a reported balance',
       says,
     ],
   },
@@ -376,7 +376,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a bound of the balance that was raised',
-    'no lower bound of a balance is above a reported balance',
+    'no lower bound on a balance is above a reported balance',
     sql`update accounts set told_least = told_least + 1000, next_told_seq = 0, next_told_least = 10000`,
   ],
   [
@@ -455,7 +455,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'answers without a balance left out of a bound',
-    'no lower bound of a balance is above a reported balance',
+    'no lower bound on a balance is above a reported balance',
     sql`
       with silent as (
         update calls set credits_remaining = null where id = ${oneAnswer}
