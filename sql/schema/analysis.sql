@@ -312,8 +312,8 @@ comment on column finished_costs.calls is 'Number of calls sent for the queries 
 comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
 comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
-comment on column finished_costs.unknown_calls is 'Number of calls of unknown outcome.';
-comment on column finished_costs.credits_unknown is 'Credits reserved for calls of unknown outcome.';
+comment on column finished_costs.unknown_calls is 'Number of calls with an unknown outcome.';
+comment on column finished_costs.credits_unknown is 'Credits reserved for calls with an unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
 
 create table finished_keywords (

@@ -56,7 +56,7 @@ comment on column accounts.obs_remaining is 'Balance reported by the answer whos
 comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
-comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
+comment on column accounts.uncertain is 'Credits held for calls with an unknown outcome, until a later balance includes their cost.';
 comment on column accounts.drained_floor is 'Credit floor at which calls last stopped for lack of credits; null while there are enough credits.';
 comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
 comment on column accounts.probe_granted is 'True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.';
@@ -65,7 +65,7 @@ comment on column accounts.not_before is 'Time before which no call may start, b
 comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';
 comment on column accounts.slowdowns is 'Number of consecutive requests by the API to slow down; a burst of such requests counts once.';
 comment on column accounts.day is 'Day to which day_spent refers, in the configured time zone.';
-comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
+comment on column accounts.day_spent is 'Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
 comment on column accounts.told_seq is 'Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.';
 comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if no balance was reported.';
@@ -74,7 +74,7 @@ comment on column accounts.next_told_seq is 'Next value of told_seq: the number 
 comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.';
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
-comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
+comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
 comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
@@ -181,7 +181,7 @@ comment on column calls.worker is 'Worker that made the call.';
 comment on column calls.sent_at is 'Time at which the call was reserved, just before it was sent.';
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
-comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.';
+comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.';
 comment on column calls.start_seq is 'Start number of the call: its place in the order in which the calls of the account started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';

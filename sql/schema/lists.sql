@@ -59,7 +59,7 @@ create table list_queries (
   max_age_ms bigint check (max_age_ms >= 0),
   primary key (list_id, query_id)
 ) with (fillfactor = 45);
-comment on table list_queries is 'Queries of lists, with their values from the columns of the list.';
+comment on table list_queries is 'Queries in lists, with their values from the list''s columns.';
 comment on column list_queries.list_id is 'List that contains the query.';
 comment on column list_queries.query_id is 'Query on the list.';
 comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.';

@@ -125,9 +125,9 @@ comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
 comment on column documents.body is 'Content of the page as plain text.';
-comment on column documents.words is 'Words of the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
+comment on column documents.words is 'Words from the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
 comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
-comment on column documents.shipped is 'True for pages of the bundled corpus. These pages are updated together with the corpus.';
+comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
 comment on column documents.head is 'Title without the name of the site.';
 comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the column words the second highest, and the title and body the lowest.';
@@ -200,7 +200,7 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped word.';
+comment on table spellings is 'Unstemmed words from titles, addresses and texts, used to find the intended word for a mistyped word.';
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';

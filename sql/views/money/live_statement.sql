@@ -1,4 +1,4 @@
--- Lines of each statement after the stored ones, computed from the calls.
+-- Lines of each statement after the stored lines, computed from the calls.
 create or replace view analysis.live_statement as
 select
   ends.account_id,

@@ -97,7 +97,7 @@ export interface Accounts {
    */
   day: string | null;
   /**
-   * Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.
+   * Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.
    */
   day_spent: Generated<number>;
   /**
@@ -161,7 +161,7 @@ export interface Accounts {
    */
   month_since: Timestamp | null;
   /**
-   * Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.
+   * Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.
    */
   month_spent: Generated<number>;
   /**
@@ -237,7 +237,7 @@ export interface Accounts {
    */
   told_untold: Generated<number>;
   /**
-   * Credits held for calls of unknown outcome, until a later balance includes their cost.
+   * Credits held for calls with an unknown outcome, until a later balance includes their cost.
    */
   uncertain: Generated<number>;
   /**
@@ -677,7 +677,7 @@ export interface Calls {
    */
   unknown_at: Timestamp | null;
   /**
-   * Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.
+   * Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.
    */
   washed_at: Timestamp | null;
   /**
@@ -830,7 +830,7 @@ export interface FinishedCosts {
    */
   credits_lost: number;
   /**
-   * Credits reserved for calls of unknown outcome.
+   * Credits reserved for calls with an unknown outcome.
    */
   credits_unknown: number;
   /**
@@ -854,7 +854,7 @@ export interface FinishedCosts {
    */
   tags: string[];
   /**
-   * Number of calls of unknown outcome.
+   * Number of calls with an unknown outcome.
    */
   unknown_calls: number;
 }

@@ -1,4 +1,4 @@
-// Finds or starts the embedded PostgreSQL of this machine, and leaves it running.
+// Finds or starts this machine's embedded PostgreSQL, and leaves it running.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'

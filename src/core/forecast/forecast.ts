@@ -97,7 +97,7 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
 
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
-/** Interval rule of a query from its list, or from the cadence of its schedule. */
+/** Interval rule for a query, from its list or from the cadence of its schedule. */
 type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 
 /** Queries in one class that are on the same lists and were bought at the same time. */

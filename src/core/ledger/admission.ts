@@ -344,7 +344,7 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * Credits that a budget must have left for a call. If no other call has reserved credits of the budget, the smaller
+ * Credits that a budget must have left for a call. If no other call has reserved credits from the budget, the smaller
  * bound is enough. If the price is also unknown, any remaining credits are enough.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {

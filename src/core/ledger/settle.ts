@@ -150,7 +150,7 @@ export type CallEnding =
       readonly used: number
       readonly remaining: number | null
       /**
-       * True for an answer: its cost counts as a price of its price class. The cost of a free rejection does not count.
+       * True for an answer: its cost counts as a price in its price class. The cost of a free rejection does not count.
        */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The price is then estimated at settlement. */

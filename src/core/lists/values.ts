@@ -49,7 +49,7 @@ const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 // Matches a spreadsheet formula. The file does not contain the result of the formula.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
-// Error values of spreadsheets, and cells that spreadsheets converted to dates.
+// Spreadsheet error values, and cells that spreadsheets converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 

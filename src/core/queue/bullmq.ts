@@ -72,8 +72,8 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
 }
 
 /**
- * Adds an error listener, because an error of an emitter without a listener would end the process. The next request to
- * the store shows whether the store is unreachable.
+ * Adds an error listener, because an error from an emitter without a listener would end the process. The next request
+ * to the store shows whether the store is unreachable.
  */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,

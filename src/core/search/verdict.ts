@@ -139,7 +139,7 @@ interface Consequence {
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /**
    * Charge that is assumed if the body reports none. `priced`: the charge is unknown, and a reported charge counts as a
-   * price of the price class.
+   * price in the price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
   /** Reason to stop the whole account; null if the account is not stopped. */

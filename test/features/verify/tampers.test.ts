@@ -296,7 +296,7 @@ const tampers: readonly Tamper[] = [
       // The totals of its run then count its calls twice.
       sql`update runs set spent = spent + 4`,
     ],
-    found: ['no request or response of a forgotten query is left'],
+    found: ['no request or response for a forgotten query is left'],
   },
   {
     title: 'a key in a message of a call',
@@ -488,12 +488,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'an answer of another origin',
-    'each answer has the origin of the account of its call',
+    'the origin of each answer matches the account of its call',
     sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
   ],
   [
     'a run that is called suspect for no reason',
-    'a run is suspect exactly if its judgement has a reason',
+    'a run is suspect if and only if its judgement has a reason',
     sql`update runs set suspect = not suspect`,
   ],
   [
