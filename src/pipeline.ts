@@ -96,7 +96,7 @@ const gatherMs = 3
 
 /** Builds the four steps of the main path from the parts of a worker. */
 export function stepsOf(tools: Tools): Steps {
-  // The lease of the worker right before the reservation of each task was requested.
+  // The worker's lease right before each task's reservation was requested.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),

@@ -1,7 +1,7 @@
 -- Accounts and balances
 -- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error if an answer named another query).
 
--- check: the credits reserved by an account are those of its calls in flight
+-- check: the credits reserved by an account match its calls in flight
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -10,7 +10,7 @@ left join lateral (
 ) held on true
 where a.reserved <> held.bound or a.in_flight <> held.calls;
 
--- check: the credits held by an account are those of its calls with an unknown outcome
+-- check: the credits held by an account match its calls with an unknown outcome
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -19,7 +19,7 @@ left join lateral (
 ) held on true
 where a.uncertain <> held.bound;
 
--- check: the credits used by an account are those of its settled calls
+-- check: the credits used by an account match its settled calls
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -71,7 +71,7 @@ where a.obs_seq is not null
   -- If the API reported that no credits are left, the balance counts as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
--- check: the credits spent since the newest balance are those of the calls that ended since then
+-- check: the credits spent since the newest balance match the calls that ended since then
 select count(*) as violations
 from accounts a
 join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
@@ -80,9 +80,9 @@ where c.outcome = 'settled'
   and c.credits_remaining = a.obs_remaining
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
--- check: no lower bound of a balance is above a reported balance
+-- check: no lower bound on a balance is above a reported balance
 -- A call that started after the record of a bound began also ended after that time, so the bound includes the balance
--- of the call.
+-- that the call reported.
 select count(*) as violations
 from accounts a
 cross join lateral (
@@ -109,7 +109,7 @@ where a.wrong_answers < (
   where c.account_id = a.id and starts_with(s.parse_error, :other_query::text)
 );
 
--- check: the prices of each price class are those reported by its answers
+-- check: the prices of each price class match those reported by its answers
 select count(*) as violations
 from account_costs p
 left join (
@@ -150,7 +150,7 @@ where greatest(p.recent_first, p.earlier_first) < (
 and p.seen >= 30;
 
 -- check: no call began that would have crossed the credit floor according to the newest reported balance
--- Finds calls that were allowed although the newest balance was too low for them, whatever other programs spent.
+-- Finds calls that were allowed although the newest balance was too low for them, even without external spend.
 select count(*) as violations
 from (
   select

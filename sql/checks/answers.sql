@@ -11,7 +11,7 @@ from (
 ) facts
 where not exists (select from searches s where s.id = facts.search_id and s.parse_error is null);
 
--- check: the result count of each answer is its number of results
+-- check: the result count of each answer equals its number of results
 select count(*) as violations
 from searches s
 where s.parse_error is null

@@ -63,7 +63,7 @@ where s.archived
     or exists (select from raw_answers f where f.call_id = s.id)
   );
 
--- check: no request or response of a forgotten query is left
+-- check: no request or response for a forgotten query is left
 select count(*) as violations
 from forgotten_tasks f
 left join calls c on c.task_id = f.task_id

@@ -23,7 +23,7 @@ join calls c on c.id = s.call_id
 where c.outcome = 'settled'
   and (
     s.credits_used is distinct from case when not c.estimated then c.credits_used end
-    -- The probe of a key that turned out to belong to another account reported the balance of that account.
+    -- If the key of a probe belongs to another account, the probe reported the balance of that account.
     or s.credits_remaining is distinct from c.credits_remaining and not (c.probe and c.credits_remaining is null)
   );
 
@@ -44,7 +44,7 @@ where s.fetched_at is distinct from coalesce(r.received_at, s.fetched_at)
   or s.fetched_at < c.sent_at - interval '5 seconds'
   or (c.unknown_at is null and s.fetched_at > c.finished_at + interval '5 seconds');
 
--- check: each answer has the origin of the account of its call
+-- check: the origin of each answer matches the account of its call
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id
@@ -95,7 +95,7 @@ where c.max_age_ms > 0
   and first.finished_at > c.sent_at
   and (f.api, f.origin) = (s.api, s.origin);
 
--- check: a task is paid once, and again only after an unknown outcome or on request
+-- check: a task is paid for once, and again only after an unknown outcome or on request
 select count(*) as violations
 from calls again
 join searches s on s.task_id = again.task_id and s.call_id <> again.id

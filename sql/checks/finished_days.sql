@@ -1,11 +1,10 @@
 -- Finished days
--- The sums stored for a day must equal the sums that its answers give. Sums that are added up in another order may
+-- The sums stored for a day must equal the sums computed from its answers. Sums that are added up in another order may
 -- differ in the last digit. A sample of days is computed day by day, because this is faster for a few days. If all days
--- are checked, they are computed at once, because this is faster for many days.
--- Parameters: :days (bigint[], rows of finished_days), :all_days (boolean: true if :days contains all days that can be
--- checked).
+-- are checked, they are computed at once, because this is faster for many days. Parameters: :days (bigint[], rows of
+-- finished_days), :all_days (boolean: true if :days contains all days that can be checked).
 
--- check: each finished day holds the query counts that its answers give
+-- check: the query counts of each finished day match its answers
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -35,7 +34,7 @@ where there.labels is distinct from live.labels
   or abs(coalesce(there.planned_weight, 0) - coalesce(live.planned_weight, 0))
     > 1e-9 * greatest(1, abs(live.planned_weight));
 
--- check: each finished day holds the shares that its answers give
+-- check: the shares of each finished day match its answers
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -71,7 +70,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.positions, 0) - coalesce(live.positions, 0)) > 1e-9 * greatest(1, abs(live.positions))
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
--- check: each finished day holds the differences that its answers give
+-- check: the differences of each finished day match its answers
 -- The pages and domains behind the counts are compared only when days are computed one by one.
 with drawn as materialized (
   select id, run_date
@@ -125,7 +124,7 @@ where there.search_id is distinct from live.search_id
     )
   );
 
--- check: each finished day holds the losses that its answers give
+-- check: the losses of each finished day match its answers
 -- Losses that are not yet confirmed are compared only when days are computed one by one.
 with drawn as materialized (
   select id, run_date
@@ -188,7 +187,7 @@ where organic_results.page_id is not null
       and seen_pages.query_id = shown.query_id
   );
 
--- check: each answer of a finished day holds the domains and pages that its results give
+-- check: the domains and pages of each answer of a finished day match its results
 select count(*) as violations
 from finished_answers as there
 cross join lateral (

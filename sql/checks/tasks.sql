@@ -1,7 +1,7 @@
 -- Runs and tasks
 -- Parameters: :zone (time zone of the month).
 
--- check: the credits of each run are those of its calls
+-- check: the credits of each run match its calls
 select count(*) as violations
 from runs r
 left join (
@@ -48,7 +48,7 @@ where used.spent > used.budget + (
   where t.run_id = any(used.runs) and c.outcome = 'settled'
 );
 
--- check: the lines of each run add up
+-- check: the line counts of each run add up
 select count(*) as violations
 from runs r
 where r.rows <> r.accepted + r.duplicates + r.rejected
@@ -60,7 +60,7 @@ from runs r
 where r.accepted > (select count(*) from tasks t where t.run_id = r.id)
   + (select count(*) from forgotten_tasks f where f.run_id = r.id);
 
--- check: a run is suspect exactly if its judgement has a reason
+-- check: a run is suspect if and only if its judgement has a reason
 select count(*) as violations
 from runs r
 left join night_health h on h.run_id = r.id
@@ -121,7 +121,7 @@ where t.attempts > coalesce(c.tries, 0)
   or t.ambiguous > coalesce(c.unread, 0)
   or t.deaths > coalesce(c.unread, 0);
 
--- check: a task has an end time exactly if it has ended
+-- check: a task has an end time if and only if it has ended
 select count(*) as violations
 from tasks where (state = 'open') <> (finished_at is null);
 

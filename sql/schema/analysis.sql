@@ -1,12 +1,12 @@
--- Data for analysts in addition to the answers: own and competing domains, click curves, notes, and sums of finished
--- days. The sums of a day are deleted as soon as their source data changes. Until the sums are stored again, the views
+-- Data for analysts in addition to the answers: own and competing domains, click curves, notes, and sums for finished
+-- days. The sums for a day are deleted as soon as their source data changes. Until the sums are stored again, the views
 -- compute them from the answers.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns of a view are added at its end.';
 
 create schema notes;
-comment on schema notes is 'Notes written by analysts. The logins of analysts can change only this schema and the schema scratch.';
+comment on schema notes is 'Notes written by analysts. Analyst logins can change only this schema and the schema scratch.';
 
 create schema scratch;
 comment on schema scratch is 'Tables that analysts create for their own use. Querymill itself never reads them.';
@@ -50,7 +50,7 @@ create table rival_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table rival_domains is 'Domains of rivals, as set with npm run domains. Analyses by brand compare our domains with these.';
+comment on table rival_domains is 'Rival domains, as set with npm run domains. Analyses by brand compare our domains with these.';
 comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
 comment on column rival_domains.label is 'Label of the domain: our own name for it.';
 comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if the period has no first day.';
@@ -70,7 +70,7 @@ create table own_domain_changes (
   brand text,
   rival boolean not null default false
 );
-comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in order of time. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
+comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in chronological order. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
 comment on column own_domain_changes.changed_at is 'Time of the change; the same for all entries that one command changed.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
@@ -112,7 +112,7 @@ comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event that the note describes.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
 comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
-comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change the notes of other logins.';
+comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change notes by other logins.';
 comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
@@ -131,7 +131,7 @@ create table finished_days (
 comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
 comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
-comment on column finished_days.basis is 'Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
+comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
 comment on column finished_days.made_at is 'Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.';
 comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.';
@@ -149,10 +149,10 @@ create table finished_labels (
 comment on table finished_labels is 'Number of queries that were to be asked and that were answered on a finished day, for each set of labels. Queries with the same labels form one set, so these rows can be summed for any selection of labels.';
 comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_labels.set_id is 'Number of the set of labels, as returned by analysis.set_id.';
-comment on column finished_labels.labels is 'Labels of the queries of the set, including those for device, country, language, place and list.';
-comment on column finished_labels.queries is 'Number of queries of the set with an observation on that day.';
+comment on column finished_labels.labels is 'Labels of the queries in the set, including those for device, country, language, place and list.';
+comment on column finished_labels.queries is 'Number of queries in the set with an observation on that day.';
 comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
-comment on column finished_labels.planned is 'Number of queries of the set that were to be asked.';
+comment on column finished_labels.planned is 'Number of queries in the set that were to be asked.';
 comment on column finished_labels.planned_weight is 'Sum of the weights of the queries that were to be asked.';
 
 create table finished_shares (
@@ -184,7 +184,7 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Set of labels of each query of a finished day. Slices are selected from these rows, so that the lists and their history need not be read.';
+comment on table finished_queries is 'Label set of each query on a finished day. Slices are selected from these rows, so that the lists and their history need not be read.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query of the finished day.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
@@ -211,10 +211,10 @@ create table finished_steps (
   moves bigint[],
   primary key (finish_id, query_id)
 );
-comment on table finished_steps is 'Comparison of each new answer of a finished day with the previous answer to its query.';
+comment on table finished_steps is 'Comparison of each new answer from a finished day with the previous answer to its query.';
 comment on column finished_steps.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_steps.query_id is 'Query that was answered.';
-comment on column finished_steps.search_id is 'New answer of the finished day.';
+comment on column finished_steps.search_id is 'New answer from the finished day.';
 comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
 comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
 comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.';
@@ -229,7 +229,7 @@ comment on column finished_steps.came is 'Pages that entered positions 1 to 10, 
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form described for came.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are no such domains.';
-comment on column finished_steps.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.';
+comment on column finished_steps.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.';
 comment on column finished_steps.moves is 'Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
@@ -239,8 +239,8 @@ create table finished_answers (
   places bigint[] not null,
   pages bigint[] not null
 );
-comment on table finished_answers is 'Best place of each domain in each answer of a finished day. SQL queries about domains read these rows instead of all results.';
-comment on column finished_answers.search_id is 'Answer of the finished day, or older answer that the day reuses.';
+comment on table finished_answers is 'Best place of each domain in each answer from a finished day. SQL queries about domains read these rows instead of all results.';
+comment on column finished_answers.search_id is 'Answer from the finished day, or older answer that the day reuses.';
 comment on column finished_answers.finish_id is 'Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.';
 comment on column finished_answers.domains is 'Domains in the answer, each listed once.';
 comment on column finished_answers.places is 'Best place of each domain in the domains column, as in result_domains; null for a domain without a place.';
@@ -252,7 +252,7 @@ create table finished_groups (
   group_id uuid not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_groups is 'Groups of queries whose answers of a finished day share at least four pages, as in analysis.keyword_groups_on.';
+comment on table finished_groups is 'Groups of queries whose answers from a finished day share at least four pages, as in analysis.keyword_groups_on.';
 comment on column finished_groups.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_groups.query_id is 'Query of the group.';
 comment on column finished_groups.group_id is 'Identifier of the group: the smallest id of its queries.';
@@ -279,15 +279,15 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Losses of places in the top 10, by domain, as of a finished day. The table holds the losses that the answers of the day confirmed, and the losses that are not confirmed yet.';
+comment on table finished_losses is 'Losses of places in the top 10, by domain, as of a finished day. The table holds the losses that the day''s answers confirmed, and the losses that are not confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
-comment on column finished_losses.position is 'Best position of the domain in the answer of the finished day; null if that answer does not show the domain.';
-comment on column finished_losses.confirmed is 'True if the answer of this day confirmed the loss. A confirmed loss is not stored again for later days.';
+comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
+comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
   finish_id bigint not null,
@@ -303,17 +303,17 @@ create table finished_costs (
   credits_lost bigint not null,
   unique nulls not distinct (finish_id, list, set_id, tags)
 );
-comment on table finished_costs is 'Cost of the answers of a finished day, by list and labels, as in analysis.costs.';
+comment on table finished_costs is 'Cost of the answers from a finished day, by list and labels, as in analysis.costs.';
 comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
-comment on column finished_costs.tags is 'Labels that the list gives to the queries.';
+comment on column finished_costs.tags is 'Labels of the queries, from the list.';
 comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
 comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
-comment on column finished_costs.unknown_calls is 'Number of calls of unknown outcome.';
-comment on column finished_costs.credits_unknown is 'Credits reserved for calls of unknown outcome.';
+comment on column finished_costs.unknown_calls is 'Number of calls with an unknown outcome.';
+comment on column finished_costs.credits_unknown is 'Credits reserved for calls with an unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
 
 create table finished_keywords (
@@ -346,7 +346,7 @@ comment on column finished_keywords.features is 'Kinds of SERP features in the l
 comment on column finished_keywords.domain is 'Our domain with the best position; null if none of our domains is in the answer.';
 comment on column finished_keywords.position is 'Best position of our domains.';
 comment on column finished_keywords.page_id is 'Page at the best position of our domains.';
-comment on column finished_keywords.rivals is 'Domains of rivals in the last known answer.';
+comment on column finished_keywords.rivals is 'Rival domains in the last known answer.';
 comment on column finished_keywords.fetched_at is 'Time at which the answer was received.';
 comment on column finished_keywords.origin is 'Origin of the answer.';
 comment on column finished_keywords.api is 'API that returned the answer.';
@@ -368,19 +368,19 @@ create table seen_pages (
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers of finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. The positions of a page, and the days on which it was shown, are read from the answers to these queries.';
+comment on table seen_pages is 'Pages in answers from finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. The positions of a page, and the days on which it was shown, are read from the answers to these queries.';
 comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- Later days are deleted as well, because their changes are measured against the answers of this day.
+  -- Later days are deleted as well, because their changes are measured against the answers from this day.
   delete from finished_days where run_date >= since
 $$;
 
--- The day of an open run has no stored sums, so storing answers of the run deletes nothing. Storing late answers
--- deletes the sums of their day and of all later days.
--- A worker's connection keeps the plan of this function for hours. A plan made for a few tasks would scan the whole
--- table even after the table has grown to millions of tasks. These settings force look-ups by key.
+-- The day of an open run has no stored sums, so storing the run's answers deletes nothing. Storing late answers deletes
+-- the sums for their day and all later days. A worker's connection keeps the plan of this function for hours. A plan
+-- made for a few tasks would scan the whole table even after the table has grown to millions of tasks. These settings
+-- force look-ups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -403,7 +403,7 @@ create trigger answers_came after insert on searches
   for each statement execute function forget_days_of_answers();
 
 -- An answer that is changed or deleted may also have been used for other days. Moving answers to the archive or back
--- changes no sums. Other changes delete the sums of all days except archived days, whose sums cannot be computed again
+-- changes no sums. Other changes delete the sums for all days except archived days, whose sums cannot be computed again
 -- from the tables.
 create function forget_all_days() returns trigger language plpgsql as $$
 begin
@@ -464,7 +464,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- A change to a task affects the sums of a day only if the task gains, loses or replaces an older answer that it uses.
+-- A change to a task affects the sums for a day only if the task gains, loses or replaces an older answer that it uses.
 create trigger task_reused after update on tasks
   for each row
   when (
@@ -491,7 +491,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, so renaming a list changes the labels of all days, including archived days.
+-- Labels contain the name of the list, so renaming a list changes the labels on all days, including archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

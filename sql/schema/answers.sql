@@ -24,7 +24,7 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of bodies by age. If a missing body was received after the limits of all prunings, pruning did not remove it.';
+comment on table prunings is 'Removals of old bodies. If a missing body was received after the limits of all prunings, pruning did not remove it.';
 comment on column prunings.id is 'Identifier of the pruning.';
 comment on column prunings.received_before is 'Limit of the pruning: only bodies received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
@@ -72,7 +72,7 @@ comment on column searches.api is 'Host of the API that answered, followed by th
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
-comment on column searches.extra is 'Fields that the specification of the API does not define, under their original names.';
+comment on column searches.extra is 'Fields that the API specification does not define, under their original names.';
 comment on column searches.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
 comment on column searches.archived is 'True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
 
@@ -104,7 +104,7 @@ comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
-comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.';
+comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page''s address have the same url_key.';
 
 create table organic_results (
   search_id bigint not null,
@@ -120,7 +120,7 @@ create table organic_results (
 );
 -- Finds undocumented fields, like searches_extra_idx.
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
-comment on table organic_results is 'Organic results of answers, one row each, in the order of the answer.';
+comment on table organic_results is 'Organic results in answers, one row each, in the order of the answer.';
 comment on column organic_results.search_id is 'Answer that contains the result.';
 comment on column organic_results.page_id is 'Page of the result; null if the result has no address.';
 comment on column organic_results.domain_id is 'Host named by the result; null if the result names no host.';
@@ -128,7 +128,7 @@ comment on column organic_results.position is 'Position reported by the API; nul
 comment on column organic_results.ordinal is 'Index of the result in the answer, from 1.';
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
-comment on column organic_results.extra is 'Fields that the specification of the API does not define, under their original names.';
+comment on column organic_results.extra is 'Fields that the API specification does not define, under their original names.';
 comment on column organic_results.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
 
 create table search_features (
@@ -141,13 +141,13 @@ create table search_features (
   extra jsonb,
   primary key (search_id, ordinal)
 );
-comment on table search_features is 'SERP features of answers, such as ads or questions: one row for each item of a block that the specification of the API does not define. The complete blocks are in searches.extra.';
+comment on table search_features is 'SERP features in answers, such as ads or questions: one row for each item of a block that the API specification does not define. The complete blocks are in searches.extra.';
 comment on column search_features.search_id is 'Answer that contains the item.';
 comment on column search_features.ordinal is 'Index of the item among all feature items of the answer, from 1.';
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';
 comment on column search_features.page_id is 'Page that the item links to; null if the item names no page.';
 comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither.';
-comment on column search_features.text is 'Text of the item: the first of its fields title, question, text and name that has a value; null if none has.';
+comment on column search_features.text is 'Text of the item: the first of the fields title, question, text and name that has a value; null if none of them has one.';
 comment on column search_features.extra is 'Other fields of the item, under their original names; null if there are none.';
 
 create table entities (
@@ -166,7 +166,7 @@ create table search_entities (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_entities is 'Entities of answers, in the order of the answer.';
+comment on table search_entities is 'Entities named in answers, in the order of the answer.';
 comment on column search_entities.search_id is 'Answer that names the entity.';
 comment on column search_entities.entity_id is 'Entity named by the answer.';
 comment on column search_entities.ordinal is 'Index of the entity in the answer, from 1.';
@@ -185,7 +185,7 @@ create table search_clusters (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_clusters is 'Clusters of answers, in the order of the answer.';
+comment on table search_clusters is 'Clusters named in answers, in the order of the answer.';
 comment on column search_clusters.search_id is 'Answer that names the cluster.';
 comment on column search_clusters.cluster_id is 'Cluster named by the answer.';
 comment on column search_clusters.ordinal is 'Index of the cluster in the answer, from 1.';
@@ -204,7 +204,7 @@ create table search_related_searches (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_related_searches is 'Related searches of answers, in the order of the answer.';
+comment on table search_related_searches is 'Related searches suggested in answers, in the order of the answer.';
 comment on column search_related_searches.search_id is 'Answer that suggests the related search.';
 comment on column search_related_searches.related_search_id is 'Related search suggested by the answer.';
 comment on column search_related_searches.ordinal is 'Index of the related search in the answer, from 1.';

@@ -17,9 +17,9 @@ comment on column archived_days.run_date is 'Run date of the archived answers.';
 comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, or rows that were added afterwards.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
 comment on column archived_days.manifest_sha256 is 'SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.';
-comment on column archived_days.answers is 'Number of answers of the day that were moved with this part.';
+comment on column archived_days.answers is 'Number of the day''s answers that were moved with this part.';
 comment on column archived_days.moved_rows is 'Number of rows that were moved from the tables to this part.';
-comment on column archived_days.bytes is 'Size of the files of the part in bytes.';
+comment on column archived_days.bytes is 'Total size of the part''s files in bytes.';
 comment on column archived_days.archived_at is 'Time at which the part was written.';
 
 create table loaded_days (

@@ -50,7 +50,7 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found in their answers are used to estimate the changes of all queries that were not due.';
+comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found in their answers are used to estimate the changes for all queries that were not due.';
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';

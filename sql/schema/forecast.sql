@@ -44,9 +44,9 @@ create table forecast_steps (
   floor_at timestamptz,
   primary key (account_id, step)
 );
-comment on table forecast_steps is 'Open runs, nights and renewals of the newest forecast, in order of time.';
+comment on table forecast_steps is 'Open runs, nights and renewals in the newest forecast, in chronological order.';
 comment on column forecast_steps.account_id is 'Account to which the forecast applies.';
-comment on column forecast_steps.step is 'Number of the step in order of time.';
+comment on column forecast_steps.step is 'Number of the step in chronological order.';
 comment on column forecast_steps.kind is 'Kind of step: run (open now), night or renewal.';
 comment on column forecast_steps.name is 'Number of the run, or name of the schedule.';
 comment on column forecast_steps.list is 'List whose queries the step buys.';

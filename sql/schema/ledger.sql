@@ -56,7 +56,7 @@ comment on column accounts.obs_remaining is 'Balance reported by the answer whos
 comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
-comment on column accounts.uncertain is 'Credits held for calls of unknown outcome, until a later balance includes their cost.';
+comment on column accounts.uncertain is 'Credits held for calls with an unknown outcome, until a later balance includes their cost.';
 comment on column accounts.drained_floor is 'Credit floor at which calls last stopped for lack of credits; null while there are enough credits.';
 comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
 comment on column accounts.probe_granted is 'True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.';
@@ -64,8 +64,8 @@ comment on column accounts.last_probe_at is 'Time at which a single call was las
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
 comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';
 comment on column accounts.slowdowns is 'Number of consecutive requests by the API to slow down; a burst of such requests counts once.';
-comment on column accounts.day is 'Day to which day_spent refers, in the time zone of the settings.';
-comment on column accounts.day_spent is 'Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.';
+comment on column accounts.day is 'Day to which day_spent refers, in the configured time zone.';
+comment on column accounts.day_spent is 'Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
 comment on column accounts.told_seq is 'Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.';
 comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if no balance was reported.';
@@ -73,14 +73,14 @@ comment on column accounts.told_untold is 'Credits used by answers that reported
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
 comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.';
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
-comment on column accounts.month is 'First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
-comment on column accounts.month_spent is 'Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.';
+comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
+comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
 comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
-comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.';
+comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
 comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.';
@@ -129,13 +129,13 @@ create table workers (
   stopped_at timestamptz
 );
 create index workers_live on workers (account_id, lease_until) where stopped_at is null;
-comment on table workers is 'Processes that buy answers. Each worker has a lease, which is measured by the clock of the database.';
+comment on table workers is 'Processes that buy answers. Each worker has a lease, which is measured by the database clock.';
 comment on column workers.id is 'Identifier of the worker.';
 comment on column workers.account_id is 'Account whose credits the worker uses.';
 comment on column workers.host is 'Host on which the worker runs.';
 comment on column workers.pid is 'Process id of the worker on its host.';
 comment on column workers.key is 'Fingerprint of the API key with which the worker buys.';
-comment on column workers.floor is 'Credit floor in the settings of the worker. The highest floor among live workers is in force.';
+comment on column workers.floor is 'Credit floor in the worker''s settings. The highest floor among live workers is in force.';
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
 comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
@@ -181,7 +181,7 @@ comment on column calls.worker is 'Worker that made the call.';
 comment on column calls.sent_at is 'Time at which the call was reserved, just before it was sent.';
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
-comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.';
+comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.';
 comment on column calls.start_seq is 'Start number of the call: its place in the order in which the calls of the account started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
@@ -193,9 +193,9 @@ comment on column calls.probe is 'True if the call was admitted alone to learn t
 comment on column calls.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
-comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.';
+comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
 comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.';
-comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease of the balance.';
+comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease in the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
 
@@ -213,7 +213,7 @@ create unique index stops_standing on stops (account_id, reason) where cleared_a
 comment on table stops is 'Reasons why calls of an account are or were stopped.';
 comment on column stops.id is 'Identifier of the stop.';
 comment on column stops.account_id is 'Account whose calls are stopped.';
-comment on column stops.reason is 'Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
+comment on column stops.reason is 'Reason for the stop: credit_floor, budget (daily or monthly), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
 comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
 comment on column stops.detail is 'Description of the cause in one sentence.';
@@ -236,11 +236,11 @@ create table statement_lines (
 create index statement_lines_at on statement_lines using brin (at);
 comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row of statement_marks are ignored.';
 comment on column statement_lines.account_id is 'Account whose balance changed.';
-comment on column statement_lines.line is 'Number of the line in the statement of the account.';
+comment on column statement_lines.line is 'Number of the line in the account''s statement.';
 comment on column statement_lines.at is 'Time at which the change was observed.';
 comment on column statement_lines.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column statement_lines.kind is 'Kind of change, as in analysis.statement.';
-comment on column statement_lines.credits is 'Change of the balance, negative for a fall.';
+comment on column statement_lines.credits is 'Change in the balance, negative for a fall.';
 comment on column statement_lines.balance is 'Balance after the change.';
 comment on column statement_lines.call_id is 'Call to which the change is attributed.';
 
@@ -259,8 +259,8 @@ comment on column statement_marks.next_seq is 'Start number of the first call th
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
 comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.';
 
--- A call that changes after its charge was explained makes the lines from there on outdated. The first statement waits
--- while another transaction stores lines, so that the second one sees its marks.
+-- If a call changes after its charge was explained, the lines from there on are outdated. The first statement waits
+-- while another transaction stores lines, so that the second statement sees the marks of that transaction.
 create function forget_statement() returns trigger language plpgsql as $$
 begin
   insert into statement_marks as marks (account_id, line, next_seq, next_id)

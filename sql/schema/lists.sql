@@ -59,20 +59,20 @@ create table list_queries (
   max_age_ms bigint check (max_age_ms >= 0),
   primary key (list_id, query_id)
 ) with (fillfactor = 45);
-comment on table list_queries is 'Queries of lists, with their values from the columns of the list.';
+comment on table list_queries is 'Queries in lists, with their values from the list''s columns.';
 comment on column list_queries.list_id is 'List that contains the query.';
 comment on column list_queries.query_id is 'Query on the list.';
-comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines name the query, the most urgent priority counts.';
-comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines name the query, the greatest weight counts.';
-comment on column list_queries.target_url is 'Page that should rank for the query; null if the list names no page.';
-comment on column list_queries.tags is 'Labels from the list. If several lines name the query, their labels are combined.';
+comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.';
+comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines contain the query, the greatest weight counts.';
+comment on column list_queries.target_url is 'Page that should rank for the query; null if the list specifies no page.';
+comment on column list_queries.tags is 'Labels from the list. If several lines contain the query, their labels are combined.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
 comment on column list_queries.last_seen is 'Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.';
-comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.';
-comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.';
-comment on column list_queries.every_days is 'Interval in days at which nights buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.';
-comment on column list_queries.max_age_ms is 'Age in milliseconds below which nights reuse an answer to the query. This age overrides the one that the run sets. Null if the list sets no age. If several lines name the query, the lowest age counts.';
+comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines contain the query, the highest cost counts.';
+comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines contain the query, the greatest difficulty counts.';
+comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval counts.';
+comment on column list_queries.max_age_ms is 'Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age counts.';
 
 create table list_query_history (
   list_id bigint not null,

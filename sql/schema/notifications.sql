@@ -23,7 +23,7 @@ comment on column notices.kind is 'Kind of event, such as run_finished, stop, ni
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
 comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
-comment on column notices.part_of is 'Notice that covers this notice. For example, one notice covers many nights of a schedule.';
+comment on column notices.part_of is 'Notice that covers this notice. For example, one notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice in one line.';
 comment on column notices.fields is 'Figures of the event, as they are sent.';
@@ -40,7 +40,7 @@ create table answer_fields (
   found_at timestamptz not null default now(),
   primary key (api, place, field)
 );
-comment on table answer_fields is 'Fields that the specification of the API does not define, found in the answers of those finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
+comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
 comment on column answer_fields.place is 'Location of the field: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';

@@ -32,24 +32,24 @@ create index runs_of_day on runs (run_date);
 comment on table runs is 'Runs: passes over lists. Each list has at most one open manual run.';
 comment on column runs.id is 'Identifier of the run.';
 comment on column runs.list_id is 'List whose queries the run buys.';
-comment on column runs.run_date is 'Run date: the day that the run counts for, in the time zone of the run.';
+comment on column runs.run_date is 'Run date: the day that the run counts for, in the run''s time zone.';
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
 comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
 comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.';
-comment on column runs.spent is 'Credits used by calls of the run whose cost is known.';
-comment on column runs.uncertain is 'Credits held for calls of the run with an unknown outcome, which may have been charged.';
-comment on column runs.reserved is 'Credits reserved for calls of the run that are in flight.';
+comment on column runs.spent is 'Credits used by calls in the run whose cost is known.';
+comment on column runs.uncertain is 'Credits held for calls in the run with an unknown outcome, which may have been charged.';
+comment on column runs.reserved is 'Credits reserved for calls in the run that are in flight.';
 comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
-comment on column runs.rows is 'Number of lines of the file, without the header and blank lines.';
+comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
-comment on column runs.duplicates is 'Number of lines whose queries were already given by earlier lines.';
+comment on column runs.duplicates is 'Number of lines whose query also appears in an earlier line.';
 comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.';
-comment on column runs.fields_read_at is 'Time at which the answers of the run were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.';
+comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.';
+comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
   run_id bigint not null references runs,
@@ -64,8 +64,8 @@ create index slices_open on slices (run_id, slice) where done_at is null;
 comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the same run and the same priority. One queue job carries one slice.';
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
-comment on column slices.priority is 'Priority of all tasks of the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.';
+comment on column slices.priority is 'Priority of all tasks in the slice.';
+comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
@@ -102,11 +102,11 @@ comment on column tasks.slice is 'Slice that contains the task.';
 comment on column tasks.priority is 'Priority of the task, from 1 (bought first) to 9 (last).';
 comment on column tasks.attempts is 'Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.';
 comment on column tasks.ambiguous is 'Number of calls that may have been charged although no answer could be read.';
-comment on column tasks.deaths is 'Number of workers that died with a call of the task in flight.';
+comment on column tasks.deaths is 'Number of workers that died with a call for the task in flight.';
 comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
 comment on column tasks.error_message is 'Description of the last error in one sentence.';
-comment on column tasks.answers_after is 'Earliest time of receipt of an answer that may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.';
+comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.';
 
 create table rejected_lines (
   run_id bigint not null references runs,

@@ -13,7 +13,7 @@ create table accounts (
   held bigint not null default 0 check (held >= 0),
   constraint accounts_covered check (used + held <= quota)
 ) with (fillfactor = 50);
-comment on table accounts is 'Balances of credits. Several keys can share an account, so that a key can be replaced without interruption.';
+comment on table accounts is 'Credit balances. Several keys can share an account, so that a key can be replaced without interruption.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.plan is 'Name of the plan. A prepaid account receives its credits once.';
 comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';
@@ -125,9 +125,9 @@ comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
 comment on column documents.body is 'Content of the page as plain text.';
-comment on column documents.words is 'Words of the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
+comment on column documents.words is 'Words from the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
 comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
-comment on column documents.shipped is 'True for pages of the bundled corpus. These pages are updated together with the corpus.';
+comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
 comment on column documents.head is 'Title without the name of the site.';
 comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the column words the second highest, and the title and body the lowest.';
@@ -146,7 +146,7 @@ create table entities (
   name text not null,
   type text not null
 );
-comment on table entities is 'Names of the subjects of pages, recognised in queries and results.';
+comment on table entities is 'Names of page subjects, recognised in queries and results.';
 comment on column entities.key is 'Name in lower case.';
 comment on column entities.name is 'Name in its usual spelling.';
 comment on column entities.type is 'Type of the entity: Technology, Organization, Person, Place, Product, CreativeWork or Thing.';
@@ -200,7 +200,7 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Unstemmed words of titles, addresses and texts, used to find the intended word for a mistyped word.';
+comment on table spellings is 'Unstemmed words from titles, addresses and texts, used to find the intended word for a mistyped word.';
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';

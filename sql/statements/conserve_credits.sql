@@ -1,4 +1,4 @@
--- Sums up the changes of the balance of each account by kind of change. No parameters.
+-- Sums up the changes in the balance of each account by kind of change. No parameters.
 select
   account,
   origin as kind,

@@ -1,5 +1,5 @@
 -- Quarantines the answers :kept. If a reason :why is given, also quarantines all answers of run :run except the answers
--- :released. Releases the other answers of the run.
+-- :released. Releases the run's other answers.
 with held as (
   select distinct on (search_id) search_id, reason, score
   from (

@@ -1,4 +1,4 @@
--- Stores the cost of the answers of a day. This statement runs after the labels and steps of the day are stored.
+-- Stores the cost of a day's answers. This statement runs after the labels and steps of the day are stored.
 insert into finished_costs
   (finish_id, list, set_id, tags, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost)
 select

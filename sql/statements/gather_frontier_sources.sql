@@ -12,8 +12,8 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight of a query of the expansion is the sum of the weights of its source queries. The sum is divided by the
-  -- number of source queries, so that the query counts once.
+  -- The weight of an expansion query is the sum of the weights of its source queries. The sum is divided by the number
+  -- of source queries, so that the query counts once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

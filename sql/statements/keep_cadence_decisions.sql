@@ -1,4 +1,4 @@
--- Replaces the decisions about the queries of a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due (date[]),
+-- Replaces the decisions about the queries in a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due (date[]),
 -- :by_chance (boolean[]), :reasons (text[]), one value per query; :list (bigint), :run_date.
 with decided as (
   select *

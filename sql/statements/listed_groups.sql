@@ -1,4 +1,4 @@
--- Reads the queries of all scheduled lists, as last read. Queries with the same lists, intervals, price class and time
+-- Reads the queries in all scheduled lists, as last read. Queries with the same lists, intervals, price class and time
 -- of the newest answer form one group.
 with held as (
   select

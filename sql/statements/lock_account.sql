@@ -1,2 +1,2 @@
--- Locks the row of an account.
+-- Locks an account's row.
 select from accounts where id = :account for no key update

@@ -1,4 +1,4 @@
--- Reads the next queries of a run that have an answer, in order of id, with their labels and target pages. Parameters:
+-- Reads the next queries in a run that have an answer, in order of id, with their labels and target pages. Parameters:
 -- :run (bigint), :date (the run date), :after (uuid), :limit.
 select
   asked.query_id, queries.q,

@@ -1,4 +1,4 @@
--- Reads finished calls of an account with the versions of their tasks. Locks no rows.
+-- Reads an account's finished calls with the versions of their tasks. Locks no rows.
 select
   c.id, c.mark, c.outcome, c.washed_at is not null as washed, c.start_seq,
   extract(epoch from c.sent_at)::float8 * 1000 as sent_at_ms, c.start_total, c.credits_reserved,

@@ -16,7 +16,7 @@ held as (
     sum(shown.top_3) filter (where shown.run_date = span.until) as top_3
   from span
   cross join lateral (select distinct unnest(array[span.since, span.until]) as day) as days
-  -- The rows are read day by day. With a list of days, the view would read the labels of all days.
+  -- The rows are read day by day. With a list of days, the view would read the labels on all days.
   cross join lateral (
     select *
     from analysis.domain_days

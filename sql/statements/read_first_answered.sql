@@ -1,4 +1,4 @@
--- Reads the first day of a period that has answers. The start of the period qualifies if answers of earlier days are
+-- Reads the first day of a period that has answers. The start of the period qualifies if answers from earlier days are
 -- still known on that day. Parameters: :since, :until (date).
 select case
   -- Applies the condition of analysis.known_on without computing its rows.
@@ -13,7 +13,7 @@ select case
   ) then :since::date
   else coalesce(
     (
-      -- Days are sorted before the answers of any day are looked up, because the first day usually has answers.
+      -- Days are sorted before the answers from any day are looked up, because the first day usually has answers.
       select days.run_date
       from (
         select distinct run_date

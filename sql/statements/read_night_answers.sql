@@ -1,6 +1,6 @@
 -- Reads the answers that a run bought, in order of query id, after query :after. Each answer has a number for each page
 -- of its top ten, and the share of its domains that belong to other countries. Each answer also has up to :most older
--- answers of days before :date, newest first. An older answer is packed as its day, whether it is trusted, the number
+-- answers from days before :date, newest first. An older answer is packed as its day, whether it is trusted, the number
 -- of its pages, and a number for each page.
 select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
 from (

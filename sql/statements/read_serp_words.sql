@@ -1,4 +1,4 @@
--- Reads the entities, clusters, related searches and SERP features of an answer. Parameter: :search (bigint).
+-- Reads the entities, clusters, related searches and SERP features in an answer. Parameter: :search (bigint).
 with words as materialized (
   select 'entity' as kind, ordinal, name as text, type
   from search_entities

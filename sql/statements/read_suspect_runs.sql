@@ -1,4 +1,4 @@
--- Reads the newest suspect runs of a period. Parameters: :since, :until (date).
+-- Reads the newest suspect runs in a period. Parameters: :since, :until (date).
 select run_date as "runDate", list, reasons
 from analysis.night_health
 where suspect

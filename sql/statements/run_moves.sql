@@ -1,4 +1,4 @@
--- Reads the largest position changes for the queries of a run on its day. If there are own domains on that day, only
+-- Reads the largest position changes for the queries in a run on its day. If there are own domains on that day, only
 -- their changes are read.
 with ours as materialized (
   select distinct domain

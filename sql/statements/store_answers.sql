@@ -1,12 +1,9 @@
--- Stores a batch of bodies and their answers; existing rows stay unchanged.
--- Parameters: one array for each column, named :TABLE_COLUMN. The arrays of one table have equal lengths. They are
--- unnested in the select list, which produces rows one by one. A function in `from` would materialize all of its rows
--- first.
--- Lock order: dictionaries before facts, and the rows of each dictionary by id. All writers follow this order, which
--- prevents deadlocks.
--- The age of an answer decides whether its query is bought again. Therefore, an answer is always dated between the
--- start of its call and this statement, even if the clock of a worker is wrong or the clock of the database was set
--- back.
+-- Stores a batch of bodies and their answers; existing rows stay unchanged. Parameters: one array for each column,
+-- named :TABLE_COLUMN. The arrays of one table have equal lengths. They are unnested in the select list, which produces
+-- rows one by one. A function in `from` would materialize all of its rows first. Lock order: dictionaries before facts,
+-- and the rows of each dictionary by id. All writers follow this order, which prevents deadlocks. The age of an answer
+-- decides whether its query is bought again. Therefore, an answer is always dated between the start of its call and
+-- this statement, even if a worker's clock is wrong or the database clock was set back.
 with new_domains as (
   insert into domains (id, host, site)
   select

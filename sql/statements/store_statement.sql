@@ -1,7 +1,7 @@
 -- Stores the lines of each statement that no open call can change any more. Runs in a transaction of isolation level
 -- "repeatable read". No parameters.
 with locked as (
-  -- A call that changes updates the same row, so either its transaction waits for this one, or this one fails.
+  -- A change to a call updates the same row, so either that transaction waits for this one, or this one fails.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts

@@ -1,7 +1,7 @@
 -- Sets the turns of the slices of run :run, from :first on: the cumulative expected cost up to the end of the slice,
--- divided by the share :part of the list. If slices are delivered in the order of their turns, each list that still has
--- queries has received its share, except for slices in progress, whenever credits run out. Unused credits go to the
--- others in proportion to their shares.
+-- divided by the share :part of the list. If slices are delivered in the order of their turns, then whenever credits
+-- run out, each list that still has queries has received its share, except for slices in progress. Unused credits go to
+-- the other lists in proportion to their shares.
 update slices
 set turn = coalesce(costs.credits / nullif(:part::float8, 0), 'infinity')
 from (

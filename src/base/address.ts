@@ -35,8 +35,8 @@ export function maskPassword(text: string): string {
 const endpoint = /\/v1\/search\/*$/
 
 /**
- * Returns what is wrong with the URL of an API. The messages contain only the host and the path, because the other
- * parts may contain keys.
+ * Returns what is wrong with an API URL. The messages contain only the host and the path, because the other parts may
+ * contain keys.
  */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []

@@ -90,8 +90,7 @@ export const refusedRows = 'the tables refused its rows: '
 /** Prefix of `parse_error` if the API rejected the query and charged for it. Code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '
 /**
- * Prefix of `parse_error` if the answer names a different query than the query sent. The query named by the answer
- * follows.
+ * Prefix of `parse_error` if the answer names a query other than the one sent. The query named by the answer follows.
  */
 export const otherQuery = 'it answers another query: '
 

@@ -40,7 +40,7 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Number of database connections, apart from those of the queue, which has its own pool. */
+  /** Number of database connections, not counting the queue's own pool. */
   readonly connections?: number
   /** True if the process repeats the same statements, all of which look up rows by key. */
   readonly byKey?: boolean

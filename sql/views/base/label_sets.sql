@@ -1,5 +1,5 @@
--- Number of queries of each set of labels that were planned and answered on each day. Finished days have stored sums.
--- The sums of other days are computed from the answers.
+-- Number of queries in each set of labels that were planned and answered on each day. Finished days have stored sums.
+-- The sums for other days are computed from the answers.
 create or replace view analysis.label_sets as
 select
   finished_days.run_date,
@@ -26,10 +26,10 @@ union all
 select live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
 from analysis.live_labels as live
 where (select analysis.basis() is null);
-comment on view analysis.label_sets is 'Number of queries of each set of labels that were planned and answered on each day. Each query is in exactly one set, so a sum over several sets counts each query only once.';
+comment on view analysis.label_sets is 'Number of queries in each set of labels that were planned and answered on each day. Each query is in exactly one set, so a sum over several sets counts each query only once.';
 comment on column analysis.label_sets.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.label_sets.labels is 'Labels of the set, including those for device, country, language, place and list.';
-comment on column analysis.label_sets.queries is 'Number of queries of the set with an observation that day.';
+comment on column analysis.label_sets.queries is 'Number of queries in the set with an observation that day.';
 comment on column analysis.label_sets.weight is 'Sum of the weights of the queries with an observation.';
-comment on column analysis.label_sets.planned is 'Number of queries of the set that were planned.';
+comment on column analysis.label_sets.planned is 'Number of queries in the set that were planned.';
 comment on column analysis.label_sets.planned_weight is 'Sum of the weights of the planned queries.';

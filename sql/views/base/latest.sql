@@ -47,6 +47,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers of suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the slice in use are excluded.';
+comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the slice in use are excluded.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

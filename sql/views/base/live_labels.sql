@@ -1,4 +1,4 @@
--- Number of queries of each set of labels that were planned and answered on each day, computed from the answers.
+-- Number of queries in each set of labels that were planned and answered on each day, computed from the answers.
 create or replace view analysis.live_labels as
 select run_date, analysis.set_id(labels) as set_id, labels, queries, weight, planned, planned_weight
 from (
@@ -15,10 +15,10 @@ from (
   group by query_days.run_date, query_days.slices collate "C"
 ) as sets
 where case when (select analysis.slice() is not null) then analysis.holds(labels)::integer else 1 end <> 0;
-comment on view analysis.live_labels is 'Number of queries of each set of labels that were planned and answered on each day, computed from the answers. analysis.label_sets returns the same rows, but reads stored sums for finished days.';
+comment on view analysis.live_labels is 'Number of queries in each set of labels that were planned and answered on each day, computed from the answers. analysis.label_sets returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_labels.set_id is 'Id of the set of labels, as computed by analysis.set_id.';
 comment on column analysis.live_labels.labels is 'Labels of the set.';
-comment on column analysis.live_labels.queries is 'Number of queries of the set with an observation that day.';
+comment on column analysis.live_labels.queries is 'Number of queries in the set with an observation that day.';
 comment on column analysis.live_labels.weight is 'Sum of the weights of the queries with an observation.';
-comment on column analysis.live_labels.planned is 'Number of queries of the set that were planned.';
+comment on column analysis.live_labels.planned is 'Number of queries in the set that were planned.';
 comment on column analysis.live_labels.planned_weight is 'Sum of the weights of the planned queries.';

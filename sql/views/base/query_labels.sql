@@ -1,4 +1,4 @@
--- Current labels of each query: those of its lists as last read, and those for its parameters.
+-- Current labels of each query: the labels from its lists as last read, and the labels for its parameters.
 create or replace view analysis.query_labels as
 select
   queries.id as query_id,
@@ -24,5 +24,5 @@ left join (
   cross join unnest(list_queries.tags || ('list=' || lists.name)) as label
   group by list_queries.query_id
 ) as held on held.query_id = queries.id;
-comment on view analysis.query_labels is 'Current labels of each query: those of its lists as last read, list= for each list, and device=, country=, language= and place= for its parameters.';
+comment on view analysis.query_labels is 'Current labels of each query: the labels from its lists as last read, list= for each list, and device=, country=, language= and place= for its parameters.';
 comment on column analysis.query_labels.labels is 'Labels of the query, in byte order.';

@@ -24,7 +24,7 @@ from organic_results
 left join pages on pages.id = organic_results.page_id
 -- If an answer names no host for a result, the host is taken from the address. A single join covers both cases.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
-comment on view public.result_domains is 'Organic results of all answers of every origin, each with the domain for which the result counts. For analysis, use analysis.results.';
+comment on view public.result_domains is 'Organic results in all answers from every origin, each with the domain for which the result counts. For analysis, use analysis.results.';
 comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';
 comment on column public.result_domains.position is 'Position that the API reports; null if the API reports no readable position.';
 comment on column public.result_domains.page_id is 'Id of the page; null if the result has no address.';

@@ -1,5 +1,5 @@
--- Sums for each domain, set of labels and day. Finished days have stored sums. The sums of other days are computed from
--- the answers.
+-- Sums for each domain, set of labels and day. Finished days have stored sums. The sums for other days are computed
+-- from the answers.
 create or replace view analysis.set_shares as
 select
   finished_days.run_date,

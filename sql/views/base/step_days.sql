@@ -98,6 +98,6 @@ comment on column analysis.step_days.stayed is 'Number of pages that are in the 
 comment on column analysis.step_days.switched is 'Domains whose best page differs from their best page in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';
-comment on column analysis.step_days.relabelled is 'True if the intent or the sentiment differs from that of the previous answer; null if not computed.';
+comment on column analysis.step_days.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.moves is 'Number of places by which each domain moved since the previous answer; null if not computed.';
 comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -31,15 +31,16 @@ from (
     from analysis.observations
   ) as served
   -- A reused answer is not new evidence. It counts only on the first day for which it is used; otherwise, the answer
-  -- would confirm itself. A reused answer that is older than the answer of an earlier day does not count at all,
-  -- because the series must stay in order of time. If a query was not asked, its last answer never counts for that day.
+  -- would confirm itself. A reused answer that is older than the answer from an earlier day does not count at all,
+  -- because the series must stay in chronological order. If a query was not asked, its last answer never counts for
+  -- that day.
   where evidence = 'bought'
     or evidence <> 'not asked'
       and (fetched_before is null or fetched_at > fetched_before)
   window series as (partition by query_id, origin, api order by run_date)
 ) as fresh
 left join queries on queries.id = fresh.query_id;
-comment on view analysis.steps is 'Each new readable answer to a query, with the previous answer of the same origin and API. The previous answer may be of any age, not only from the day before.';
+comment on view analysis.steps is 'Each new readable answer to a query, with the previous answer from the same origin and API. The previous answer may be of any age, not only from the day before.';
 comment on column analysis.steps.run_date is 'First day for which the answer is used.';
 comment on column analysis.steps.step is 'Number of the answer in its series of the same query, origin and API, from 1.';
 comment on column analysis.steps.steps is 'Number of answers in the series.';

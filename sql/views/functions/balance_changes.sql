@@ -1,4 +1,4 @@
--- Puts the calls of one account into the order in which the API charged them, and explains each change of the balance.
+-- Puts the calls of one account into the order in which the API charged them, and explains each change in the balance.
 -- The function reads only its arguments, so a view that uses it shows only data that the owner of the view may read.
 create or replace function analysis.balance_changes(
   ids bigint[],

@@ -1,4 +1,4 @@
--- Outcome of the queries of each list on each day of a period, including nights on which nothing was bought.
+-- Outcome of the queries in each list on each day of a period, including nights on which nothing was bought.
 create or replace function analysis.coverage_between(since date, until date)
 returns table (
   run_date date, list text, planned bigint, answered bigint, bought bigint, reused bigint, unreadable bigint,
@@ -137,4 +137,4 @@ language sql stable parallel safe as $$
   where idle.run_date between since and until
     and not (select analysis.slice() is not null)
 $$;
-comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. The data of other days is not read.';
+comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. The data for other days is not read.';

@@ -1,5 +1,5 @@
--- The domains of one answer with their best positions. For answers of finished days, the domains are stored. For other
--- answers, they are computed from the results.
+-- The domains in one answer with their best positions. For answers from finished days, the domains are stored. For
+-- other answers, they are computed from the results.
 create or replace function analysis.domains_in(search bigint, among text[] default null)
 returns table (domain text, place bigint)
 language sql stable parallel safe rows 10 as $$
@@ -33,4 +33,4 @@ language sql stable parallel safe rows 10 as $$
       and (kept.search_id is null or kept.domains && domains_in.among)
     )
 $$;
-comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. Stored rows are used for answers of finished days. The second argument restricts the result to the given domains.';
+comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';

@@ -1,4 +1,4 @@
--- Groups of queries of one day, connected by pairs that share enough pages.
+-- Groups of queries on one day, connected by pairs that share enough pages.
 create or replace function analysis.keyword_groups_on(night date, least_shared integer default 4)
 returns table (
   run_date date, group_name text, query_id uuid, q text, weight double precision, size bigint, group_id uuid
@@ -37,4 +37,4 @@ language sql stable as $$
   left join public.queries on queries.id = members.query_id
   left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night
 $$;
-comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day. Two queries are connected if their top 10 results share a minimum number of pages, 4 by default. A chain of connected queries forms one group, unlike in analysis.heavier_twins.';
+comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries on one day. Two queries are connected if their top 10 results share a minimum number of pages, 4 by default. A chain of connected queries forms one group, unlike in analysis.heavier_twins.';

@@ -84,4 +84,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day. A loss is included if the answers of the day confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the day of the previous answer, so that older answers need not be read.';
+comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day. A loss is included if the day''s answers confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the day of the previous answer, so that older answers need not be read.';

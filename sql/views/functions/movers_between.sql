@@ -1,4 +1,4 @@
--- Changes of each domain between the last known answers on two days.
+-- Changes for each domain between the last known answers on two days.
 create or replace function analysis.movers_between(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
@@ -62,4 +62,4 @@ language sql stable parallel safe as $$
   where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
     and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20)
 $$;
-comment on function analysis.movers_between(date, date, text[]) is 'Changes of each domain between the last known answers to each query on two days, as in analysis.movers for consecutive answers. run_date and previous_run_date are the days of these answers. The third argument restricts the result to the given domains.';
+comment on function analysis.movers_between(date, date, text[]) is 'Changes for each domain between the last known answers to each query on two days, as in analysis.movers for consecutive answers. run_date and previous_run_date are the days of these answers. The third argument restricts the result to the given domains.';

@@ -1,4 +1,4 @@
--- Changes of each domain between two answers to one query.
+-- Changes for each domain between two answers to one query.
 create or replace function analysis.moves_of(search bigint, seen integer, previous_search bigint, previous_seen integer)
 returns table (
   domain text, previous_position bigint, "position" bigint, delta bigint, change text,
@@ -46,4 +46,4 @@ language sql stable parallel safe as $$
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;
-comment on function analysis.moves_of(bigint, integer, bigint, integer) is 'Changes of each domain between two answers to one query. The arguments are the id and depth of the answer, followed by the id and depth of the previous answer.';
+comment on function analysis.moves_of(bigint, integer, bigint, integer) is 'Changes for each domain between two answers to one query. The arguments are the id and depth of the answer, followed by the id and depth of the previous answer.';

@@ -17,7 +17,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- If the day has no other run, the stored sums of the day count the same queries.
+        -- If the day has no other run, the stored sums for the day count the same queries.
         (
           select sum(kept.planned)
           from public.finished_labels as kept
@@ -39,9 +39,9 @@ language sql stable parallel safe cost 100000 as $$
   select coalesce(
     (
       select nights.run_date
-      -- Days are sorted before the answers of any day are counted, because the newest day usually qualifies.
+      -- Days are sorted before the answers from any day are counted, because the newest day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
-      -- The stored sums of the day usually include enough answers, so that no answers have to be counted.
+      -- The stored sums for the day usually include enough answers, so that no answers have to be counted.
       where (
         select sum(kept.queries)
         from public.finished_labels as kept

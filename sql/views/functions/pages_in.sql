@@ -1,5 +1,5 @@
--- The pages at positions 1 to 10 of one answer. For answers of finished days, the pages are stored. For other answers,
--- they are computed from the results.
+-- The pages at positions 1 to 10 of one answer. For answers from finished days, the pages are stored. For other
+-- answers, they are computed from the results.
 create or replace function analysis.pages_in(search bigint) returns table (page bigint)
 language sql stable parallel safe rows 10 as $$
   select held.page
@@ -22,4 +22,4 @@ language sql stable parallel safe rows 10 as $$
       and shown.url_key is not null
   ) as held
 $$;
-comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each once, as a number derived from its address. Stored rows are used for answers of finished days.';
+comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each once, as a number derived from its address. Stored rows are used for answers from finished days.';

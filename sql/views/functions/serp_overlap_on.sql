@@ -67,4 +67,4 @@ language sql stable parallel safe as $$
     -- Two queries that differ only in the number of results are not a pair.
     and queries.q <> other_queries.q
 $$;
-comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results of one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers of that day are missing. Otherwise, the result is exact.';
+comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are missing. Otherwise, the result is exact.';

@@ -1,4 +1,4 @@
--- Id of a set of labels, short enough to be stored in every row of the sums of a day.
+-- Id of a set of labels, short enough to be stored in every row of a day's sums.
 create or replace function analysis.set_id(labels text[]) returns bigint
 language sql immutable parallel safe as $$
   select hashtextextended(array_to_string(labels, chr(31)), 0)

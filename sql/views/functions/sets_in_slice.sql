@@ -1,4 +1,4 @@
--- The sets of labels of finished days that belong to the slice in use.
+-- The label sets of finished days that belong to the slice in use.
 create or replace function analysis.sets_in_slice() returns bigint[]
 language sql stable parallel safe as $$
   -- The array is never empty, because "null in (list)" is unknown for a list with elements and false for an empty list.
@@ -7,4 +7,4 @@ language sql stable parallel safe as $$
   from (select distinct on (set_id) set_id, labels from public.finished_labels order by set_id) as sets
   where analysis.holds(sets.labels)
 $$;
-comment on function analysis.sets_in_slice() is 'Ids of the sets of labels of finished days that meet analysis.slice().';
+comment on function analysis.sets_in_slice() is 'Ids of the label sets of finished days that meet analysis.slice().';

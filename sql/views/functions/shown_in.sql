@@ -1,4 +1,4 @@
--- The results of one answer, found by the id of the answer. A test compares these rows with those of
+-- The results in one answer, found by the id of the answer. A test compares these rows with those of
 -- public.result_domains.
 create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
 language sql stable parallel safe rows 10 as $$
@@ -22,7 +22,7 @@ language sql stable parallel safe rows 10 as $$
   -- This join serves only url_key. A query that does not use url_key reads no page.
   left join public.pages on pages.id = shown.page_id
   -- The address is looked up for results without a host, or with a host whose folders count separately. For the few
-  -- results of one answer, the look-ups cost less than a join. For all results of all answers, they would cost more.
+  -- results in one answer, the look-ups cost less than a join. For all results in all answers, they would cost more.
   left join lateral (
     select
       addresses.url_key,
@@ -36,7 +36,7 @@ language sql stable parallel safe rows 10 as $$
   ) as addressed on true
   where shown.search_id = search
   -- This query stays a separate subquery. Otherwise, the planner, which expects too many answers, would read the
-  -- results of all answers.
+  -- results in all answers.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers of one day does not read the results of other days.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results of other days.';

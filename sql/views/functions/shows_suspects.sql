@@ -1,6 +1,6 @@
--- True if the views show answers of suspect runs, which requires that the setting querymill.suspects is "show".
+-- True if the views show answers from suspect runs, which requires that the setting querymill.suspects is "show".
 create or replace function analysis.shows_suspects() returns boolean
 language sql stable parallel safe as $$
   select coalesce(current_setting('querymill.suspects', true), '') = 'show'
 $$;
-comment on function analysis.shows_suspects() is 'True if the views show answers of suspect runs. To show these answers: set querymill.suspects = ''show''.';
+comment on function analysis.shows_suspects() is 'True if the views show answers from suspect runs. To show these answers: set querymill.suspects = ''show''.';

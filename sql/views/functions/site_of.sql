@@ -30,4 +30,4 @@ language sql stable parallel safe as $$
     site_of.host
   ) collate "C"
 $$;
-comment on function analysis.site_of(text, text) is 'Domain for which a page counts. This domain is the host, given without a leading www., unless a line of our domains or of rivals names the folder or a matching wildcard. If several lines match, the most specific line counts. The dates of lines are ignored.';
+comment on function analysis.site_of(text, text) is 'Domain for which a page counts. This domain is the host, given without a leading www., unless a line for our domains or rival domains names the folder or a matching wildcard. If several lines match, the most specific line counts. The dates of lines are ignored.';

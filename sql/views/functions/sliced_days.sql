@@ -1,4 +1,4 @@
--- Queries of the slice in use with the days on which they belong to it. The function is written in plpgsql, so that the
+-- Queries in the slice in use with the days on which they belong to it. The function is written in plpgsql, so that the
 -- planner does not inline it into every view. Few queries need it.
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)

@@ -1,4 +1,4 @@
--- Answers whose intent or sentiment differs from that of the previous answer.
+-- Answers whose intent or sentiment has changed since the previous answer.
 create or replace view analysis.label_changes as
 select
   steps.query_id,
@@ -32,7 +32,7 @@ cross join lateral (
 -- Answers that are known to have no change are not read.
 where steps.relabelled is distinct from false
   and labels.label is distinct from labels.previous_label;
-comment on view analysis.label_changes is 'Answers whose intent or sentiment differs from that of the previous answer.';
+comment on view analysis.label_changes is 'Answers whose intent or sentiment has changed since the previous answer.';
 comment on column analysis.label_changes.kind is 'Kind of label: intent or sentiment.';
 comment on column analysis.label_changes.previous_label is 'Label of the previous answer.';
 comment on column analysis.label_changes.label is 'Label of the answer.';

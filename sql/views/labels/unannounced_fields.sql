@@ -1,4 +1,4 @@
--- Fields of answers that the API specification does not name, with the times at which they were first and last seen.
+-- Fields in answers that the API specification does not name, with the times at which they were first and last seen.
 create or replace view analysis.unannounced_fields as
 select
   fields.place,
@@ -24,7 +24,7 @@ where searches.parse_error is null
   and searches.origin = any ((select analysis.origins())::text[])
   and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
 group by fields.place, fields.field, searches.api;
-comment on view analysis.unannounced_fields is 'Fields of answers that the API specification does not name, with the times at which they were first and last seen. The times show which fields an API added or removed.';
+comment on view analysis.unannounced_fields is 'Fields in answers that the API specification does not name, with the times at which they were first and last seen. The times show which fields an API added or removed.';
 comment on column analysis.unannounced_fields.place is 'Location of the field: answer or result.';
 comment on column analysis.unannounced_fields.field is 'Name of the field.';
 comment on column analysis.unannounced_fields.api is 'API from which the answers were bought.';

@@ -1,4 +1,4 @@
--- Daily changes of each balance, grouped by explanation.
+-- Daily changes in each balance, grouped by explanation.
 create or replace view analysis.account_days as
 select
   statement.account,
@@ -19,7 +19,7 @@ select
   (max(array[statement.line, statement.balance]))[2] as closing_balance
 from analysis.statement
 group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
-comment on view analysis.account_days is 'Daily changes of the balance of each account (UTC), grouped by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
+comment on view analysis.account_days is 'Daily changes in the balance of each account (UTC), grouped by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
 comment on column analysis.account_days.account is 'Name of the account.';
 comment on column analysis.account_days.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.account_days.day is 'Day, in UTC.';
@@ -27,8 +27,8 @@ comment on column analysis.account_days.calls is 'Number of calls that used cred
 comment on column analysis.account_days.credits_used is 'Credits used by calls that reported their cost.';
 comment on column analysis.account_days.highest_balance is 'Highest balance of the day, measured before each change.';
 comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, measured after each change.';
-comment on column analysis.account_days.credits_unexplained is 'External spend: the decrease of the balance that no call in this database explains.';
-comment on column analysis.account_days.credits_unknown is 'Decrease of the balance during calls with an unknown outcome, which possibly used these credits.';
+comment on column analysis.account_days.credits_unexplained is 'External spend: the decrease in the balance that no call in this database explains.';
+comment on column analysis.account_days.credits_unknown is 'Decrease in the balance during calls with an unknown outcome, which possibly used these credits.';
 comment on column analysis.account_days.credits_added is 'Credits added to the balance by top-ups, renewals and refunds.';
 comment on column analysis.account_days.opening_balance is 'Balance before the first change of the day.';
 comment on column analysis.account_days.closing_balance is 'Balance after the last change of the day.';

@@ -55,7 +55,7 @@ comment on column analysis.cadence_nights.by_chance is 'Number of queries that w
 comment on column analysis.cadence_nights.rested is 'Number of queries that were not due and not drawn, and were therefore skipped.';
 comment on column analysis.cadence_nights.bought is 'Number of queries with an answer bought that night.';
 comment on column analysis.cadence_nights.not_asked is 'Number of queries that the run did not ask.';
-comment on column analysis.cadence_nights.credits is 'Credits used by the answers of the night.';
+comment on column analysis.cadence_nights.credits is 'Credits used for the night''s answers.';
 comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the mean price of the night; null if nothing was bought.';
 comment on column analysis.cadence_nights.compared is 'Number of drawn queries whose answer was compared with the previous answer.';
 comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the top 10.';

@@ -1,4 +1,4 @@
--- Cost of the answers of each list on each day, and the number of answers that changed.
+-- Cost of each list's answers on each day, and the number of answers that changed.
 create or replace view analysis.costs as
 -- Stored rows of finished days count a changed answer on the day for which it was bought. If any answer is compared on
 -- another day, all rows are computed from the answers.
@@ -123,8 +123,8 @@ from (
 ) as summed;
 comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable answers and the number of changed answers. A query with several labels counts once under each label.';
 comment on column analysis.costs.calls is 'Number of calls sent.';
-comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers of all origins.';
-comment on column analysis.costs.answers is 'Number of readable answers of the selected origins.';
+comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers from all origins.';
+comment on column analysis.costs.answers is 'Number of readable answers from the selected origins.';
 comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if some of the answers are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';

@@ -1,10 +1,10 @@
--- Outcome of the queries of each list on each day, including nights on which nothing was bought.
+-- Outcome of the queries in each list on each day, including nights on which nothing was bought.
 create or replace view analysis.coverage as
 select *
 from analysis.coverage_between('-infinity', 'infinity');
-comment on view analysis.coverage is 'Outcome of the queries of each list on each day. The view distinguishes "not ranked" from "not answered" and "not asked". A query in several runs of a day counts once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. Reused answers, and last answers of queries that were not asked, count as answered.';
+comment on view analysis.coverage is 'Outcome of the queries in each list on each day. The view distinguishes "not ranked" from "not answered" and "not asked". A query in several runs of a day counts once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. A query counts as answered if an answer was reused for it, or if it was not asked and its last answer is used.';
 comment on column analysis.coverage.planned is 'Number of queries planned for the day, including those not asked.';
-comment on column analysis.coverage.answered is 'Number of planned queries with a readable answer of the selected origins: bought, reused, or the last answer of a query that was not asked.';
+comment on column analysis.coverage.answered is 'Number of planned queries with a readable answer from the selected origins: bought, reused, or the last answer to a query that was not asked.';
 comment on column analysis.coverage.bought is 'Number of queries with an answer bought for the day.';
 comment on column analysis.coverage.reused is 'Number of queries with an older answer that was recent enough to be reused.';
 comment on column analysis.coverage.unreadable is 'Number of queries with an unusable answer: its body cannot be read, the API refused the query and charged for it, or it answers another query.';

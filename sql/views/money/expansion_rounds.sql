@@ -18,7 +18,7 @@ shown as materialized (
   from taken
   join public.result_domains as results on results.search_id = taken.search_id
 ),
--- Ids of answers follow the order of the requests, so the lowest id belongs to the first answer that shows a page.
+-- Answer ids follow the order of the requests, so the lowest id belongs to the first answer that shows a page.
 first_pages as (
   select results.page_id, min(results.search_id) as search_id
   from organic_results as results
@@ -93,15 +93,15 @@ comment on column analysis.expansion_rounds.list is 'Name of the list to which t
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
 comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 asks related searches of the expanded list, round 2 asks related searches found in round 1, and so on.';
 comment on column analysis.expansion_rounds.queries is 'Number of related searches chosen in the round.';
-comment on column analysis.expansion_rounds.open is 'Number of queries of the round that are not finished yet.';
+comment on column analysis.expansion_rounds.open is 'Number of queries in the round that are not finished yet.';
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';
 comment on column analysis.expansion_rounds.failed is 'Number of queries that failed or have an unknown outcome.';
 comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or a cancelled run.';
-comment on column analysis.expansion_rounds.credits_used is 'Credits used by the answers of the round, as reported.';
-comment on column analysis.expansion_rounds.pages is 'Number of pages in the answers of the round.';
-comment on column analysis.expansion_rounds.new_pages is 'Number of pages that an answer of the round was the first to show.';
-comment on column analysis.expansion_rounds.domains is 'Number of domains in the answers of the round.';
-comment on column analysis.expansion_rounds.new_domains is 'Number of domains that an answer of the round was the first to show.';
+comment on column analysis.expansion_rounds.credits_used is 'Credits used for the round''s answers, as reported.';
+comment on column analysis.expansion_rounds.pages is 'Number of pages in the round''s answers.';
+comment on column analysis.expansion_rounds.new_pages is 'Number of pages that an answer from the round was the first to show.';
+comment on column analysis.expansion_rounds.domains is 'Number of domains in the round''s answers.';
+comment on column analysis.expansion_rounds.new_domains is 'Number of domains that an answer from the round was the first to show.';
 comment on column analysis.expansion_rounds.new_pages_per_answer is 'Number of new pages per answer.';
 comment on column analysis.expansion_rounds.new_domains_per_answer is 'Number of new domains per answer.';
 comment on column analysis.expansion_rounds.new_pages_per_credit is 'Number of new pages per credit.';

@@ -1,4 +1,4 @@
--- Current age of the newest answers of each list.
+-- Current age of each list's newest answers.
 create or replace view analysis.freshness as
 select
   lists.name as list,
@@ -21,10 +21,10 @@ left join analysis.latest on latest.query_id = list_queries.query_id
 where not (select analysis.slice() is not null)
   or list_queries.query_id in (select query_id from analysis.query_labels where analysis.holds(labels))
 group by lists.name;
-comment on view analysis.freshness is 'Current age of the newest readable answers to the queries of each list.';
+comment on view analysis.freshness is 'Current age of the newest readable answers to the queries in each list.';
 comment on column analysis.freshness.queries is 'Number of queries in the list when it was last read.';
-comment on column analysis.freshness.answered is 'Number of queries in the list with a readable answer of the selected origins.';
-comment on column analysis.freshness.never_answered is 'Number of queries in the list without a readable answer of the selected origins.';
+comment on column analysis.freshness.answered is 'Number of queries in the list with a readable answer from the selected origins.';
+comment on column analysis.freshness.never_answered is 'Number of queries in the list without a readable answer from the selected origins.';
 comment on column analysis.freshness.newest is 'Time at which the newest answer was received.';
 comment on column analysis.freshness.oldest is 'Time at which the oldest answer was received, counting only the newest answer to each query.';
 comment on column analysis.freshness.youngest_age is 'Age of the newest answer.';

@@ -1,4 +1,4 @@
--- Credits used on each day, with the number of losses that the answers of the day confirmed.
+-- Credits used on each day, with the number of losses that the day's answers confirmed.
 create or replace view analysis.insight_costs as
 select
   spent.run_date,
@@ -47,8 +47,8 @@ left join (
   group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
 comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer period, divide the sum of the credits by the sum of the losses.';
-comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers of all origins.';
-comment on column analysis.insight_costs.losses is 'Number of losses, over all domains, that answers of the day confirmed.';
+comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers from all origins.';
+comment on column analysis.insight_costs.losses is 'Number of losses, over all domains, that the day''s answers confirmed.';
 comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses of domains that were ours on that day.';
 comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if no loss was confirmed.';
 comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss of our domains; null if no such loss was confirmed.';

@@ -1,4 +1,4 @@
--- Lines of each statement after the stored ones, computed from the calls.
+-- Lines of each statement after the stored lines, computed from the calls.
 create or replace view analysis.live_statement as
 select
   ends.account_id,
@@ -34,11 +34,11 @@ cross join lateral analysis.balance_changes(
 ) with ordinality as change (at, after, kind, credits, balance, call_id, explained, line);
 comment on view analysis.live_statement is 'Lines of analysis.statement that are not stored yet, computed from the calls.';
 comment on column analysis.live_statement.account_id is 'Account whose balance changed.';
-comment on column analysis.live_statement.line is 'Number of the line in the statement of the account.';
+comment on column analysis.live_statement.line is 'Number of the line in the account''s statement.';
 comment on column analysis.live_statement.at is 'Time at which the change was observed.';
 comment on column analysis.live_statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column analysis.live_statement.kind is 'Kind of change, as in analysis.statement.';
-comment on column analysis.live_statement.credits is 'Change of the balance, negative for a fall.';
+comment on column analysis.live_statement.credits is 'Change in the balance, negative for a fall.';
 comment on column analysis.live_statement.balance is 'Balance after the change.';
 comment on column analysis.live_statement.call_id is 'Call to which the change is attributed.';
 comment on column analysis.live_statement.last_seq is 'Start number of the last call that the lines so far explain, if no other call overlaps with one of these calls; otherwise null.';

@@ -1,4 +1,4 @@
--- The last stored line of the statement of each account.
+-- The last stored line of each account's statement.
 create or replace view analysis.statement_ends as
 select
   accounts.id as account_id,
@@ -22,7 +22,7 @@ left join lateral (
   order by marks.line desc
   limit 1
 ) as mark on true;
-comment on view analysis.statement_ends is 'The last stored line of the statement of each account.';
+comment on view analysis.statement_ends is 'The last stored line of each account''s statement.';
 comment on column analysis.statement_ends.account_id is 'Account of the statement.';
 comment on column analysis.statement_ends.line is 'Last line that is stored and final; 0 if there is none.';
 comment on column analysis.statement_ends.next_seq is 'Start number of the first call that the stored lines do not explain.';

@@ -1,4 +1,4 @@
--- Nodes of the graph of related searches.
+-- Nodes in the graph of related searches.
 create or replace view analysis.related_nodes as
 -- A finished day stores only related searches that no earlier day has stored. Therefore, all answers are read if any
 -- day is archived. If a query was not always in the slice, all answers to this query are read.

@@ -7,4 +7,4 @@ comment on view analysis.serp_overlap is 'Pairs of queries whose top 10 results 
 comment on column analysis.serp_overlap.other_query_id is 'Id of the other query.';
 comment on column analysis.serp_overlap.other_q is 'Text of the other query.';
 comment on column analysis.serp_overlap.shared is 'Number of pages in the top 10 results of both queries.';
-comment on column analysis.serp_overlap.jaccard is 'Number of shared pages divided by the number of distinct pages of both queries, 0 to 1.';
+comment on column analysis.serp_overlap.jaccard is 'Number of shared pages divided by the number of distinct pages in the top 10 results of both queries, 0 to 1.';

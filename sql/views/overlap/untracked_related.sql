@@ -10,7 +10,7 @@ from (
   -- An answer may contain a text in several spellings. The query of such an answer still counts only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
-  -- The related searches are read answer by answer. A single join would read the answers of all days.
+  -- The related searches are read answer by answer. A single join would read the answers from all days.
   cross join lateral (
     select search_related_searches.related_search_id
     from search_related_searches
@@ -29,7 +29,7 @@ from (
 ) as named
 join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;
-comment on view analysis.untracked_related is 'Related searches that are not queries yet, from the newest answers to the queries of the current lists.';
+comment on view analysis.untracked_related is 'Related searches that are not queries yet, from the newest answers to the queries in the current lists.';
 comment on column analysis.untracked_related.q is 'Text of the related search, in the normalized form of queries.';
 comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
 comment on column analysis.untracked_related.weight is 'Sum of the weights, in the current lists, of the queries whose newest answer suggests the text.';

@@ -23,7 +23,7 @@ where ranks.domain = any (array(select domain from analysis.brands))
 order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
 comment on view analysis.brand_ranks is 'Best position of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked.';
 comment on column analysis.brand_ranks.brand is 'Name of the brand.';
-comment on column analysis.brand_ranks.ours is 'True for our own brands, false for brands of rivals.';
+comment on column analysis.brand_ranks.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_ranks.position is 'Best position of the brand.';
 comment on column analysis.brand_ranks.domain is 'Domain of the brand that holds the best position.';
 comment on column analysis.brand_ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';

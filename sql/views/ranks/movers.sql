@@ -1,4 +1,4 @@
--- Changes of each domain between each answer and the previous answer.
+-- Changes for each domain between each answer and the previous answer.
 create or replace view analysis.movers as
 select
   sides.query_id,
@@ -58,7 +58,7 @@ left join queries on queries.id = sides.query_id
 -- A domain has certainly entered or left only if the other answer was deep enough to show the position.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
-comment on view analysis.movers is 'Change of each domain between an answer and the previous answer. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';
+comment on view analysis.movers is 'Change for each domain between an answer and the previous answer. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';
 comment on column analysis.movers.previous_position is 'Best position in the previous answer; null if that answer does not show the domain.';
 comment on column analysis.movers.position is 'Best position in the answer; null if the answer no longer shows the domain.';
 comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 three down; null for entered and left.';

@@ -13,7 +13,7 @@ select
   held.fetched_at,
   held.search_id
 from queries
--- The results are read query by query. Read together, the results of all answers would be sorted on disk several times.
+-- The results are read query by query. Read together, the results in all answers would be sorted on disk several times.
 cross join lateral (
   with served as materialized (
     select observations.run_date, observations.depth, observations.evidence, observations.fetched_at, observations.search_id

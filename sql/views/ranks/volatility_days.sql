@@ -1,4 +1,4 @@
--- Volatility of the queries of each label on each day: by device, country, list or another label.
+-- Volatility of the queries with each label on each day: by device, country, list or another label.
 create or replace view analysis.volatility_days as
 select
   volatility.run_date,
@@ -11,8 +11,8 @@ select
 from analysis.volatility
 join analysis.query_tags using (query_id, run_date)
 group by volatility.run_date, query_tags.tag;
-comment on view analysis.volatility_days is 'Volatility of the queries of each label on each day.';
-comment on column analysis.volatility_days.queries is 'Number of queries of the label that could be compared with their previous answer.';
+comment on view analysis.volatility_days is 'Volatility of the queries with each label on each day.';
+comment on column analysis.volatility_days.queries is 'Number of queries with the label that could be compared with their previous answer.';
 comment on column analysis.volatility_days.changed is 'Number of compared queries whose answer changed.';
 comment on column analysis.volatility_days.volatility is 'Mean volatility of the compared queries, 0 to 1.';
 comment on column analysis.volatility_days.weighted_volatility is 'Mean volatility of the compared queries, 0 to 1, weighted by query weight.';

@@ -17,7 +17,7 @@ from (
 ) as nightly
 -- The night itself is excluded, because a large change would otherwise make itself look usual.
 window before as (order by run_date rows between 30 preceding and 1 preceding);
-comment on view analysis.volatility_nights is 'Mean volatility of each night, compared with that of the thirty nights before it.';
+comment on view analysis.volatility_nights is 'Mean volatility of each night, compared with the thirty nights before it.';
 comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';
 comment on column analysis.volatility_nights.volatility is 'Mean volatility of the compared queries, 0 to 1.';
 comment on column analysis.volatility_nights.usual is 'Mean volatility of up to thirty earlier nights.';

@@ -1,4 +1,4 @@
--- Share of the clicks of a label that each brand gets, by its best position for each query.
+-- Share of a label's clicks that each brand gets, based on its best position for each query.
 create or replace view analysis.brand_share as
 with asked as not materialized (
   select run_date, tag, queries, weight
@@ -100,13 +100,13 @@ from (
   group by run_date, tag, brand, ours
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
+comment on view analysis.brand_share is 'Share of voice of each of our brands and of each rival brand. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
-comment on column analysis.brand_share.ours is 'True for our own brands, false for brands of rivals.';
+comment on column analysis.brand_share.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.brand_share.visibility is 'Share of voice divided by the value it would have with position 1 for every query, so 1 means position 1 for every query.';
-comment on column analysis.brand_share.queries is 'Number of queries of the label with an observation that day.';
-comment on column analysis.brand_share.ranked is 'Number of queries of the label for which the brand ranks, at any position.';
+comment on column analysis.brand_share.queries is 'Number of queries with the label and an observation that day.';
+comment on column analysis.brand_share.ranked is 'Number of queries with the label for which the brand ranks, at any position.';
 comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';
 comment on column analysis.brand_share.top_10 is 'Number of queries for which the brand ranks in positions 1 to 10.';
 comment on column analysis.brand_share.weight is 'Sum of the weights of the queries with an observation.';

@@ -39,7 +39,7 @@ join spread as own_spread on own_spread.domain = ours.domain
 join spread on spread.domain = rivals.domain
 cross join everything
 group by ours.domain, rivals.domain, own_spread.queries, spread.queries, everything.queries;
-comment on view analysis.competitors is 'Other domains in the newest answers that show one of our domains, for the queries of the current lists.';
+comment on view analysis.competitors is 'Other domains in the newest answers that show one of our domains, for the queries in the current lists.';
 comment on column analysis.competitors.own_domain is 'One of our domains.';
 comment on column analysis.competitors.domain is 'Domain that is not ours.';
 comment on column analysis.competitors.shared is 'Number of queries whose newest answer shows both domains.';

@@ -1,4 +1,4 @@
--- Concentration of the clicks of each label on few domains.
+-- Concentration of each label's clicks on a few domains.
 create or replace view analysis.concentration as
 select
   run_date,
@@ -10,6 +10,6 @@ from (
   from analysis.domain_days
 ) as shares
 group by run_date, tag;
-comment on view analysis.concentration is 'Concentration of the clicks of each label on few domains, by day.';
+comment on view analysis.concentration is 'Concentration of each label''s clicks on a few domains, by day.';
 comment on column analysis.concentration.domains is 'Number of domains that get clicks.';
 comment on column analysis.concentration.hhi is 'Herfindahl-Hirschman index: the sum of the squared shares of clicks; 1 if one domain has all clicks.';

@@ -110,7 +110,7 @@ export function addYes(program: Command): Command {
   )
 }
 
-/** Text at the end of the last line of a preview. */
+/** Text at the end of a preview's last line. */
 export const addYesHint = 'nothing was changed; to do it, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {
@@ -125,9 +125,9 @@ function watchSignals(drains: boolean): AbortSignal {
   return stop.signal
 }
 
-/** Error codes of a server that failed during a request: broken connection, shutdown, lack of resources. */
+/** Error codes from a server that failed during a request: broken connection, shutdown, lack of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Error codes of a server that refuses to read or to change a table. An analyst's login can get either code. */
+/** Error codes from a server that refuses to read or to change a table. An analyst's login can get either code. */
 const refusal = /^(42501|25006)$/
 
 function explain(error: unknown): Exit {

@@ -4,13 +4,13 @@ import { isCheckout, isImage } from '../root.ts'
 
 /**
  * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
- * against this list.
+ * against it.
  */
 interface Command {
   readonly about: string
   readonly bounds?: readonly string[]
   readonly page?: string
-  /** Name to type after the word of the command's group. The default is the name of the command itself. */
+  /** Name to type after the group's word. The default is the name of the command itself. */
   readonly as?: string
 }
 
@@ -133,7 +133,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow the word of a group, each with the command and the flag that the name stands for. */
+/** Names that may follow a group's word, each with the command and the flag that the name stands for. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])

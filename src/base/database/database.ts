@@ -27,8 +27,8 @@ export type Pool = pg.Pool
 // Counts and ids are far below 2^53, and other number types can't be written as JSON.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
-// A date is read as text, because it is a calendar day. The driver would read it as an instant and shift it by the time
-// zone of the process.
+// A date is read as text, because it is a calendar day. The driver would read it as an instant and shift it by the
+// process's time zone.
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
@@ -176,7 +176,7 @@ select pg_backend_pid() as pid, (
 )`
 
 /**
- * Applies the settings to a new connection by statements, because poolers reject or drop them in the startup message.
+ * Applies the settings to a new connection with statements, because poolers reject or drop them in the startup message.
  * Throws if a pooler uses a different session for each transaction.
  */
 export async function settleSession(

@@ -1,4 +1,5 @@
-// Lists the tables with contents of answers and sums of days, for code that archives, deletes or checks them.
+// Lists the tables that hold the contents of answers and the sums for days, for code that archives, deletes or checks
+// them.
 
 import type { DB } from './schema.ts'
 
@@ -11,7 +12,7 @@ export const factTables = [
   'search_features',
 ] as const
 
-/** Tables with the sums of finished days, keyed by `finish_id`. */
+/** Tables with the sums for finished days, keyed by `finish_id`. */
 export const sumTables = [
   'finished_labels',
   'finished_queries',

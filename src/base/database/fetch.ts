@@ -51,7 +51,7 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
 // Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the statement with truncated cells, so that this process never loads a cell of a gigabyte. */
+/** Repeats the statement with truncated cells, so that this process never loads a gigabyte-sized cell. */
 async function shorten(
   client: PoolClient,
   question: string,
@@ -90,7 +90,7 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   return { columns, rows } satisfies CellBatch
 }
 
-/** Kind of the values in a column, as far as the kind affects the output. */
+/** Kind of values in a column, for kinds that affect the output. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 export interface CellColumn {

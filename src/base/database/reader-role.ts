@@ -1,4 +1,4 @@
-// Creates the read-only role and the logins of analysts, and prevents analysts from blocking workers.
+// Creates the read-only role and the analysts' logins, and prevents analysts from blocking workers.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -172,7 +172,7 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
-/** True for permission denied, and for a read-only transaction. */
+/** True for errors that deny permission or reject a write in a read-only transaction. */
 function isReadersOnly(error: unknown): boolean {
   return ['42501', '25006'].includes(codeOf(error) ?? '')
 }

@@ -93,11 +93,11 @@ export interface Accounts {
    */
   blocked_keys: Generated<string[]>;
   /**
-   * Day to which day_spent refers, in the time zone of the settings.
+   * Day to which day_spent refers, in the configured time zone.
    */
   day: string | null;
   /**
-   * Credits used on the current day of the budget. A call of unknown cost counts with its reserved credits.
+   * Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.
    */
   day_spent: Generated<number>;
   /**
@@ -121,7 +121,7 @@ export interface Accounts {
    */
   external_now: Generated<number>;
   /**
-   * Fingerprints of the keys whose balance cannot be that of this account. No calls are made with these keys.
+   * Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.
    */
   foreign_keys: Generated<string[]>;
   /**
@@ -153,7 +153,7 @@ export interface Accounts {
    */
   last_probe_at: Timestamp | null;
   /**
-   * First day of the month to which month_spent refers, in the time zone of the settings. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.
+   * First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.
    */
   month: string | null;
   /**
@@ -161,7 +161,7 @@ export interface Accounts {
    */
   month_since: Timestamp | null;
   /**
-   * Credits used in the current month of the budget. A call of unknown cost counts with its reserved credits.
+   * Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.
    */
   month_spent: Generated<number>;
   /**
@@ -237,7 +237,7 @@ export interface Accounts {
    */
   told_untold: Generated<number>;
   /**
-   * Credits held for calls of unknown outcome, until a later balance includes their cost.
+   * Credits held for calls with an unknown outcome, until a later balance includes their cost.
    */
   uncertain: Generated<number>;
   /**
@@ -268,7 +268,7 @@ export interface AlertRules {
    */
   feature: string | null;
   /**
-   * Line number of the rule in the file of rules.
+   * Line number of the rule in the rules file.
    */
   line: number;
   /**
@@ -307,11 +307,11 @@ export interface Alerts {
    */
   base_run_date: string;
   /**
-   * Run of the answer before the change; null for a share of voice.
+   * Run of the answer before the change; null for a share-of-voice alert.
    */
   base_run_id: number | null;
   /**
-   * Answer before the change; null for a share of voice.
+   * Answer before the change; null for a share-of-voice alert.
    */
   base_search_id: number | null;
   /**
@@ -319,7 +319,7 @@ export interface Alerts {
    */
   direction: string | null;
   /**
-   * Domain to which the alert applies; null for a SERP feature.
+   * Domain to which the alert applies; null for a SERP feature alert.
    */
   domain: string | null;
   /**
@@ -355,7 +355,7 @@ export interface Alerts {
    */
   previous_share: number | null;
   /**
-   * Query to which the alert applies; null for a share of voice.
+   * Query to which the alert applies; null for a share-of-voice alert.
    */
   query_id: string | null;
   /**
@@ -383,7 +383,7 @@ export interface Alerts {
    */
   recovered_run_id: number | null;
   /**
-   * Answer that shows the recovery; null for a share of voice.
+   * Answer that shows the recovery; null for a share-of-voice alert.
    */
   recovered_search_id: number | null;
   /**
@@ -407,7 +407,7 @@ export interface Alerts {
    */
   said: string;
   /**
-   * Answer that confirmed the change; null for a share of voice.
+   * Answer that confirmed the change; null for a share-of-voice alert.
    */
   search_id: number | null;
   /**
@@ -461,7 +461,7 @@ export interface AnswerFields {
 
 export interface ArchivedDays {
   /**
-   * Number of answers of the day that were moved with this part.
+   * Number of the day's answers that were moved with this part.
    */
   answers: number;
   /**
@@ -469,7 +469,7 @@ export interface ArchivedDays {
    */
   archived_at: Generated<Timestamp>;
   /**
-   * Size of the files of the part in bytes.
+   * Total size of the part's files in bytes.
    */
   bytes: number;
   /**
@@ -621,7 +621,7 @@ export interface Calls {
    */
   error_message: string | null;
   /**
-   * True if the answer reported no price. In that case, credits_used is the decrease of the balance.
+   * True if the answer reported no price. In that case, credits_used is the decrease in the balance.
    */
   estimated: Generated<boolean>;
   /**
@@ -637,7 +637,7 @@ export interface Calls {
    */
   id: Generated<number>;
   /**
-   * Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null for calls of older versions and of forgotten queries.
+   * Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.
    */
   mark: string | null;
   /**
@@ -677,7 +677,7 @@ export interface Calls {
    */
   unknown_at: Timestamp | null;
   /**
-   * Time at which a reported balance first included the cost of this call of unknown outcome. From then on, no credits are held for the call.
+   * Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.
    */
   washed_at: Timestamp | null;
   /**
@@ -752,7 +752,7 @@ export interface Expansions {
    */
   decided_at: Generated<Timestamp>;
   /**
-   * Query whose answer named the related search. If answers to several queries of the previous round named the related search, the query with the greatest weight counts.
+   * Query whose answer named the related search. If answers to several queries in the previous round named the related search, the query with the greatest weight counts.
    */
   from_query: string;
   /**
@@ -768,7 +768,7 @@ export interface Expansions {
    */
   query_id: string;
   /**
-   * Round of the expansion. Round 1 has the related searches named by answers to queries of the expanded list, round 2 those named by answers to queries of round 1, and so on.
+   * Round of the expansion. Round 1 has the related searches named by answers to queries in the expanded list, round 2 has those named by answers to queries in round 1, and so on.
    */
   round: number;
   /**
@@ -807,7 +807,7 @@ export interface FinishedAnswers {
    */
   places: ArrayType<number>;
   /**
-   * Answer of the finished day, or older answer that the day reuses.
+   * Answer from the finished day, or older answer that the day reuses.
    */
   search_id: number;
 }
@@ -830,7 +830,7 @@ export interface FinishedCosts {
    */
   credits_lost: number;
   /**
-   * Credits reserved for calls of unknown outcome.
+   * Credits reserved for calls with an unknown outcome.
    */
   credits_unknown: number;
   /**
@@ -850,18 +850,18 @@ export interface FinishedCosts {
    */
   set_id: number;
   /**
-   * Labels that the list gives to the queries.
+   * Labels of the queries, from the list.
    */
   tags: string[];
   /**
-   * Number of calls of unknown outcome.
+   * Number of calls with an unknown outcome.
    */
   unknown_calls: number;
 }
 
 export interface FinishedDays {
   /**
-   * Digest of all inputs of the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
+   * Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
    */
   basis: string;
   /**
@@ -962,7 +962,7 @@ export interface FinishedKeywords {
    */
   query_id: string;
   /**
-   * Domains of rivals in the last known answer.
+   * Rival domains in the last known answer.
    */
   rivals: string[];
   /**
@@ -985,11 +985,11 @@ export interface FinishedLabels {
    */
   finish_id: number;
   /**
-   * Labels of the queries of the set, including those for device, country, language, place and list.
+   * Labels of the queries in the set, including those for device, country, language, place and list.
    */
   labels: string[];
   /**
-   * Number of queries of the set that were to be asked.
+   * Number of queries in the set that were to be asked.
    */
   planned: number;
   /**
@@ -997,7 +997,7 @@ export interface FinishedLabels {
    */
   planned_weight: number;
   /**
-   * Number of queries of the set with an observation on that day.
+   * Number of queries in the set with an observation on that day.
    */
   queries: number;
   /**
@@ -1024,7 +1024,7 @@ export interface FinishedLosses {
    */
   base_search_id: number;
   /**
-   * True if the answer of this day confirmed the loss. A confirmed loss is not stored again for later days.
+   * True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.
    */
   confirmed: boolean;
   /**
@@ -1036,7 +1036,7 @@ export interface FinishedLosses {
    */
   finish_id: number;
   /**
-   * Best position of the domain in the answer of the finished day; null if that answer does not show the domain.
+   * Best position of the domain in the answer from the finished day; null if that answer does not show the domain.
    */
   position: number | null;
   /**
@@ -1164,7 +1164,7 @@ export interface FinishedSteps {
    */
   query_id: string;
   /**
-   * True if the intent or the sentiment differs from that of the previous answer; null if there is no previous answer.
+   * True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.
    */
   relabelled: boolean | null;
   /**
@@ -1172,7 +1172,7 @@ export interface FinishedSteps {
    */
   retitled: string[] | null;
   /**
-   * New answer of the finished day.
+   * New answer from the finished day.
    */
   search_id: number;
   /**
@@ -1301,7 +1301,7 @@ export interface ForecastSteps {
    */
   name: string;
   /**
-   * Number of the step in order of time.
+   * Number of the step in chronological order.
    */
   step: number;
   /**
@@ -1367,15 +1367,15 @@ export interface Installation {
 
 export interface ListQueries {
   /**
-   * Cost per click, in the currency of the tool that made the list. If several lines name the query, the highest cost counts.
+   * Cost per click, in the currency of the tool that made the list. If several lines contain the query, the highest cost counts.
    */
   cpc: number | null;
   /**
-   * Difficulty of ranking, according to the tool that made the list. If several lines name the query, the greatest difficulty counts.
+   * Difficulty of ranking, according to the tool that made the list. If several lines contain the query, the greatest difficulty counts.
    */
   difficulty: number | null;
   /**
-   * Interval in days at which nights buy the query; null if the list sets no interval. If several lines name the query, the shortest interval counts.
+   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval counts.
    */
   every_days: number | null;
   /**
@@ -1395,11 +1395,11 @@ export interface ListQueries {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which nights reuse an answer to the query. This age overrides the one that the run sets. Null if the list sets no age. If several lines name the query, the lowest age counts.
+   * Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age counts.
    */
   max_age_ms: number | null;
   /**
-   * Priority of the query, from 1 (bought first) to 9 (last). If several lines name the query, the most urgent priority counts.
+   * Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.
    */
   priority: Generated<number>;
   /**
@@ -1407,15 +1407,15 @@ export interface ListQueries {
    */
   query_id: string;
   /**
-   * Labels from the list. If several lines name the query, their labels are combined.
+   * Labels from the list. If several lines contain the query, their labels are combined.
    */
   tags: Generated<string[]>;
   /**
-   * Page that should rank for the query; null if the list names no page.
+   * Page that should rank for the query; null if the list specifies no page.
    */
   target_url: string | null;
   /**
-   * Weight of the query in weighted analyses. If several lines name the query, the greatest weight counts.
+   * Weight of the query in weighted analyses. If several lines contain the query, the greatest weight counts.
    */
   weight: number | null;
 }
@@ -1521,11 +1521,11 @@ export interface NightHealth {
    */
   alerts_at: Timestamp | null;
   /**
-   * Summary of the rank alerts of the run in one sentence.
+   * Summary of the run's rank alerts in one sentence.
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the rank alerts of the run: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1561,7 +1561,7 @@ export interface NightHealth {
    */
   minutes: number;
   /**
-   * Minutes in which no query of the run could be bought: its accounts were stopped, or it had ended and was not yet reopened.
+   * Minutes in which no query of the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
    */
   paused_minutes: Generated<number>;
   /**
@@ -1573,7 +1573,7 @@ export interface NightHealth {
    */
   reasons: string[];
   /**
-   * Other anomalies of the run, one sentence each. The answers of the run are shown despite these anomalies.
+   * Other anomalies of the run, one sentence each. The run's answers are shown despite these anomalies.
    */
   remarks: Generated<string[]>;
   /**
@@ -1585,7 +1585,7 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Share of the other queries of the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.
+   * Share of the other queries in the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.
    */
   sameness: number | null;
   /**
@@ -1593,11 +1593,11 @@ export interface NightHealth {
    */
   stale: number | null;
   /**
-   * Mean change of the top ten since the last trusted answer of an earlier day, from 0 (none) to 1 (every page is new).
+   * Mean change in the top ten since the last trusted answer from an earlier day, from 0 (none) to 1 (every page is new).
    */
   turnover: number | null;
   /**
-   * Mean change of the top ten since the last answer of an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.
+   * Mean change in the top ten since the last answer from an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1605,11 +1605,11 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared. It is the first of three similar runs of which this run is the last, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
-   * Number of workers that made calls of the run.
+   * Number of workers that made calls for the run.
    */
   workers: number;
 }
@@ -1647,7 +1647,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * Login that wrote the note. No login can write notes under another name or change the notes of other logins.
+   * Login that wrote the note. No login can write notes under another name or change notes by other logins.
    */
   author: Generated<string>;
   /**
@@ -1698,7 +1698,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Notice that covers this notice. For example, one notice covers many nights of a schedule.
+   * Notice that covers this notice. For example, one notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**
@@ -1733,7 +1733,7 @@ export interface OrganicResults {
    */
   domain_id: string | null;
   /**
-   * Fields that the specification of the API does not define, under their original names.
+   * Fields that the API specification does not define, under their original names.
    */
   extra: Json | null;
   /**
@@ -1846,7 +1846,7 @@ export interface Pages {
    */
   url: string;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string;
 }
@@ -1979,7 +1979,7 @@ export interface RelatedSearches {
 
 export interface ResultDomains {
   /**
-   * Domain: the host in lower case without a leading www. If an entry for our domains or those of rivals covers the host or the page, the domain is that entry, such as *.example.com or example.com/folder.
+   * Domain: the host in lower case without a leading www. If an entry for our domains or rival domains covers the host or the page, the domain is that entry, such as *.example.com or example.com/folder.
    */
   domain: string | null;
   /**
@@ -2015,7 +2015,7 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of the address of one page have the same url_key.
+   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string | null;
 }
@@ -2065,11 +2065,11 @@ export interface Runs {
    */
   created_at: Generated<Timestamp>;
   /**
-   * Number of lines whose queries were already given by earlier lines.
+   * Number of lines whose query also appears in an earlier line.
    */
   duplicates: Generated<number>;
   /**
-   * Time at which the answers of the run were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.
+   * Time at which the run's answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.
    */
   fields_read_at: Timestamp | null;
   /**
@@ -2093,7 +2093,7 @@ export interface Runs {
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last reopened (npm run retry); null if none was ever reopened.
+   * Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.
    */
   opened_at: Timestamp | null;
   /**
@@ -2101,19 +2101,19 @@ export interface Runs {
    */
   rejected: Generated<number>;
   /**
-   * Credits reserved for calls of the run that are in flight.
+   * Credits reserved for calls in the run that are in flight.
    */
   reserved: Generated<number>;
   /**
-   * Number of lines of the file, without the header and blank lines.
+   * Number of lines in the file, without the header and blank lines.
    */
   rows: Generated<number>;
   /**
-   * Run date: the day that the run counts for, in the time zone of the run.
+   * Run date: the day that the run counts for, in the run's time zone.
    */
   run_date: string;
   /**
-   * Credits used by calls of the run whose cost is known.
+   * Credits used by calls in the run whose cost is known.
    */
   spent: Generated<number>;
   /**
@@ -2121,11 +2121,11 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers differ so much from those of earlier runs that they are not trusted. The reasons are in night_health.
+   * True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
   /**
-   * Credits held for calls of the run with an unknown outcome, which may have been charged.
+   * Credits held for calls in the run with an unknown outcome, which may have been charged.
    */
   uncertain: Generated<number>;
 }
@@ -2249,7 +2249,7 @@ export interface Searches {
    */
   depth: number | null;
   /**
-   * Fields that the specification of the API does not define, under their original names.
+   * Fields that the API specification does not define, under their original names.
    */
   extra: Json | null;
   /**
@@ -2320,7 +2320,7 @@ export interface SearchFeatures {
    */
   search_id: number;
   /**
-   * Text of the item: the first of its fields title, question, text and name that has a value; null if none has.
+   * Text of the item: the first of the fields title, question, text and name that has a value; null if none of them has one.
    */
   text: string | null;
 }
@@ -2357,11 +2357,11 @@ export interface Slices {
    */
   done_at: Timestamp | null;
   /**
-   * Priority of all tasks of the slice.
+   * Priority of all tasks in the slice.
    */
   priority: number;
   /**
-   * Counter that increases each time the slice is queued again; the counter is part of the id of the queue job.
+   * Counter that increases each time the slice is queued again; the counter is part of the queue job's id.
    */
   round: Generated<number>;
   /**
@@ -2400,7 +2400,7 @@ export interface StatementLines {
    */
   call_id: number;
   /**
-   * Change of the balance, negative for a fall.
+   * Change in the balance, negative for a fall.
    */
   credits: number;
   /**
@@ -2408,7 +2408,7 @@ export interface StatementLines {
    */
   kind: string;
   /**
-   * Number of the line in the statement of the account.
+   * Number of the line in the account's statement.
    */
   line: number;
 }
@@ -2458,7 +2458,7 @@ export interface Stops {
    */
   id: Generated<number>;
   /**
-   * Reason for the stop: credit_floor, budget (of the day or month), auth (the key was refused), rate (the API requested a slowdown) or unreachable.
+   * Reason for the stop: credit_floor, budget (daily or monthly), auth (the key was refused), rate (the API requested a slowdown) or unreachable.
    */
   reason: string;
   /**
@@ -2477,7 +2477,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Earliest time of receipt of an answer that may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.
+   * Only an answer received after this time may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.
    */
   answers_after: Timestamp | null;
   /**
@@ -2485,7 +2485,7 @@ export interface Tasks {
    */
   attempts: Generated<number>;
   /**
-   * Number of workers that died with a call of the task in flight.
+   * Number of workers that died with a call for the task in flight.
    */
   deaths: Generated<number>;
   /**
@@ -2602,7 +2602,7 @@ export interface Workers {
    */
   concurrency: number;
   /**
-   * Credit floor in the settings of the worker. The highest floor among live workers is in force.
+   * Credit floor in the worker's settings. The highest floor among live workers is in force.
    */
   floor: number;
   /**

@@ -1,4 +1,4 @@
-// Classifies errors of the database: conflict, outage, or a problem of the data.
+// Classifies database errors: conflict, outage, or a problem with the data.
 
 import { npmRun } from '../cli/commands.ts'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-// Finds or starts the embedded PostgreSQL of this machine, and leaves it running.
+// Finds or starts this machine's embedded PostgreSQL, and leaves it running.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
@@ -103,7 +103,7 @@ export async function postgresStatus(home: string) {
 }
 
 /**
- * True if our server is running. Connects only if a server of ours is alive, because another program on our port may
+ * True if our server is running. Connects only if one of our servers is alive, because another program on our port may
  * accept a connection and never reply.
  */
 async function isRunning(state: State): Promise<boolean> {

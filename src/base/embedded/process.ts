@@ -107,7 +107,7 @@ const environment = {
 }
 
 /**
- * Runs a program of the server to completion, in a folder that every user can access. The exit code is null if the
+ * Runs one of the server's programs to completion, in a folder that every user can access. The exit code is null if the
  * program could not be started.
  */
 export function runAs(user: User, program: string, args: readonly string[]) {

@@ -1,4 +1,4 @@
-// The bundled search service of this machine, with its key.
+// This machine's bundled search service, with its key.
 
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -41,7 +41,7 @@ export async function ensureService(options: BundledServiceOptions): Promise<Bun
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
-/** Stops the bundled service of this home. Returns false if it was not running. */
+/** Stops this home's bundled service. Returns false if it was not running. */
 export async function stopService(givenHome: string): Promise<boolean> {
   if (!existsSync(givenHome)) return false
   const home = openHome(givenHome)

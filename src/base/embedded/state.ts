@@ -1,4 +1,4 @@
-// Files and a lock shared by the commands of one MILL_HOME.
+// Files and a lock shared by the commands that use one MILL_HOME.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'

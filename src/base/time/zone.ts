@@ -11,7 +11,7 @@ export interface DaySpan {
   readonly until: string
 }
 
-/** Local time of the zone, represented as if it were UTC. */
+/** Local time in the zone, represented as if it were UTC. */
 export function wallTime(zone: string, instant: Date): number {
   const found: Record<string, number> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) found[type] = Number(value)

@@ -90,7 +90,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   }
 }
 
-/** Returns the list in a file or, with `--sheet all`, one list for each table of the file. */
+/** Returns the list in a file or, with `--sheet all`, one list for each table in the file. */
 async function listsOf(file: ListFile, reading: ReadOptions) {
   const { path, shown, name } = file
   if (!meansEvery(reading.sheet)) return [{ ...file, reading, notices: [] }]

@@ -58,7 +58,7 @@ export function removedPhrase({ queries, examples }: RemovedQueries): string {
   return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`
 }
 
-/** Cancels the removed queries of a run. Locks the run first, as workers do, to avoid a deadlock. */
+/** Cancels the removed queries in a run. Locks the run first, as workers do, to avoid a deadlock. */
 export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
   await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
   await trx

@@ -60,7 +60,7 @@ export interface PlanOrder {
   readonly into: number | null
   /** Handling of queries that are still open in a joined run, but no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
-  /** Number of lines of the file that contained queries. */
+  /** Number of lines in the file that contained queries. */
   readonly usable: number
   /** True if every usable line contained exactly one query. */
   readonly single: boolean

@@ -24,7 +24,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Reads the queries of all scheduled lists, as they were when each list was last read. */
+/** Reads the queries in all scheduled lists, as they were when each list was last read. */
 export function readGroups(db: Database, { origin, api }: { origin: string; api: string }) {
   return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }

@@ -63,7 +63,7 @@ export class Sender {
 /** Separator between the tags of a query; no text in a list contains this character. */
 const group = '\u001d'
 
-/** Queries of a list, collected by column until they are sent. */
+/** Queries in a list, collected by column until they are sent. */
 class Lot {
   readonly columns = {
     line: new IntegerColumn(),
@@ -235,7 +235,7 @@ export type StageTables = {
     hl: string | null
     gl: string | null
   }
-  /** Distinct queries of a list, written by `merge_duplicates.sql`. */
+  /** Distinct queries in a list, written by `merge_duplicates.sql`. */
   merged: Omit<StagedLine, 'ord' | 'num' | 'device'> & {
     ord: number
     already: boolean

@@ -46,8 +46,8 @@ export function addUp(
 }
 
 /**
- * Adds up the credits that the runs have used of their budgets and the possible cost of the open tasks of the runs;
- * null if no price is known.
+ * Adds up the credits that the runs have used from their budgets and the possible cost of the runs' open tasks; null if
+ * no price is known.
  */
 function spentBefore(lists: readonly Planned[], { costs }: Funds): number | null {
   const open = sumOf(lists, ({ before }) => before.open)
@@ -72,7 +72,7 @@ const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
 const unknown: Estimate = { credits: null, worst: null, basis: 'unknown' }
 
 /**
- * Estimates a cost from earlier calls of the same class: the expected cost from recent calls, and the worst case from
+ * Estimates a cost from earlier calls in the same class: the expected cost from recent calls, and the worst case from
  * the most expensive call.
  */
 export function estimateCost(

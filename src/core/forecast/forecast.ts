@@ -97,10 +97,10 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
 
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
-/** Interval rule of a query from its list, or from the cadence of its schedule. */
+/** Interval rule for a query, from its list or from the cadence of its schedule. */
 type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
 
-/** Queries of one class that are on the same lists and were bought at the same time. */
+/** Queries in one class that are on the same lists and were bought at the same time. */
 export interface QueryGroup
   extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
   readonly class: string
@@ -164,7 +164,7 @@ export interface ForecastInput {
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
-  /** Renewals of the plan, each with the balance after the renewal. The balance is null while it is unknown. */
+  /** Plan renewals, each with the balance after the renewal. The balance is null while it is unknown. */
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
@@ -201,7 +201,7 @@ interface Leftover {
   /** Number of queries by price class. */
   readonly portions: ReadonlyMap<string, number>
   readonly month: string
-  /** Day or month whose budget is used up and must end first; null if the tasks wait for credits. */
+  /** Day or month that must end first, because its budget is used up; null if the tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -209,7 +209,7 @@ class Spending {
   readonly steps: Step[] = []
   readonly #input: ForecastInput
   readonly #price: PriceKind
-  /** Credits used of the budgets of days, months and lists. */
+  /** Credits used from the budgets for days, months and lists. */
   readonly #spent = new Map<string, number>()
   #balance: number
   #left: Leftover[] = []
@@ -340,7 +340,7 @@ function knownGroup(group: QueryGroup): KnownGroup {
   }
 }
 
-/** Returns the queries of a night's list that must be bought, and marks them as answered if credits suffice. */
+/** Returns the queries in a night's list that must be bought, and marks them as answered if credits suffice. */
 function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boolean) {
   const portions = new Map<string, number>()
   let fresh = 0

@@ -80,13 +80,13 @@ export async function readCreditForecast(
     observedAt: funds.observedAt,
     schedules: coming.length,
     unpriced: await readUnpriced(db),
-    // Next renewal of the plan; null if no renewal is configured.
+    // Next plan renewal; null if no renewal is configured.
     renewal: renewals[0] ?? null,
   }
 }
 
 /**
- * Recent prices of a query of each class, including retries. Uses the calls of the last day on which the class was
+ * Recent prices of a query in each class, including retries. Uses the calls from the last day on which the class was
  * bought, because older prices may be outdated. Without a recent call, the highest price of the class is assumed. The
  * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
  * look cheap.
@@ -121,7 +121,7 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
 /** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
-/** Returns the coming nights of a period. A period with too many nights is shortened, but never below one day. */
+/** Returns the coming nights in a period. A period with too many nights is shortened, but never below one day. */
 function nightsWithin(
   coming: readonly ComingSchedule[],
   { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
@@ -200,7 +200,7 @@ async function foreseeRenewals(
   return next.map((at) => ({ at, balance }))
 }
 
-/** Calls per minute while the account was last working; null if there were too few calls. */
+/** Calls per minute when the account last made calls; null if there were too few calls. */
 async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
   const parameters = { account, origin }
   const [pace] = await readRows<{ per_minute: number | null }>(db, 'buying_pace', parameters)

@@ -110,7 +110,7 @@ async function storeForecast(db: Database, account: number, found: CreditForecas
   })
 }
 
-/** Result of the last forecast of an account, for metrics; null if no forecast was computed. */
+/** Result of the last forecast for an account, for metrics; null if no forecast was computed. */
 export async function readStoredForecast(
   db: Database,
   { account, origin }: { readonly account: string; readonly origin: string },

@@ -16,11 +16,11 @@ export interface Account {
   /** Balance reported by the answer whose call started last; null before the first answer. */
   readonly seen: BalanceReading | null
   /**
-   * Credits used by calls that ended after the call of `seen` started. The balance in `seen` may not include these
+   * Credits used by calls that ended after the call behind `seen` started. The balance in `seen` may not include these
    * credits.
    */
   readonly spentSince: number
-  /** Balances reported since shortly before the call of `seen` started; null before the first report. */
+  /** Balances reported since shortly before the call behind `seen` started; null before the first report. */
   readonly reported: ReportedBalances | null
   /**
    * Balances reported since a later moment. They replace `reported` once the newest balance is from a call that started
@@ -48,7 +48,7 @@ export interface Account {
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Credits per call by which the balance fell more than billed, because of external spend, or of missing or
+   * Credits per call that left the balance without being billed, because of external spend, or of missing or
    * understated bills. `now` is for the current window of calls, and `last` for the previous window. `last` is null
    * until the first window is complete.
    */
@@ -80,10 +80,7 @@ interface ReportedBalances {
 export const constants = {
   /** Assumed cost while no cost is known. */
   firstBound: 10,
-  /**
-   * Number of times the highest cost by which the balance of a stopped account must exceed the floor before calls
-   * resume.
-   */
+  /** Calls on a stopped account resume when its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
   /**
    * Age of a reported balance beyond which calls go out one at a time, because other users of the account may have
@@ -100,8 +97,8 @@ export const constants = {
   /** Pause between two calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, the same
-   * number of the most recent costs count.
+   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, the
+   * maximum is taken over at least this number of the most recent costs.
    */
   trustedAfter: 30,
   /**
@@ -118,7 +115,7 @@ export const constants = {
   unreadCalls: 3,
   /** Number of failed but readable calls after which a task fails. */
   failedCalls: 5,
-  /** Number of worker deaths during calls of a task after which the task is treated as the cause. */
+  /** Number of worker deaths during calls for a task after which the task is treated as the cause. */
   deaths: 3,
   /** Wait after the first rate-limit response. The wait doubles with each further rate-limit response. */
   slowdownMs: 1_000,
@@ -136,10 +133,10 @@ export function costClass(query: { readonly num: number; readonly device: string
 }
 
 /**
- * Provable lower bound of the balance; null if no balance was ever reported. It combines two bounds. The first is the
- * newest balance, minus the cost of all calls that ended since the call of that balance started. The second is the
- * lowest balance reported since that start. One of the balances reported since is from the call that the API charged
- * last. That balance excludes only open calls, and the lowest balance is not greater.
+ * Provable lower bound on the balance; null if no balance was ever reported. It combines two bounds. The first is the
+ * newest balance, minus the cost of all calls that ended since its call started. The second is the lowest balance
+ * reported since then. One of the balances reported since is from the call that the API charged last. That balance
+ * excludes only open calls, and the lowest balance is not greater.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account

@@ -266,7 +266,7 @@ interface Admission {
   readonly spentByList: readonly number[]
   /** Number of calls that the balance allows at this moment. */
   readonly affordable: number
-  /** Credits per call in flight by which the balance is expected to fall more than billed. */
+  /** Credits per call in flight that are expected to leave the balance without being billed. */
   readonly external: number
 }
 
@@ -344,7 +344,7 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * Credits that a budget must have left for a call. If no other call has reserved credits of the budget, the smaller
+ * Credits that a budget must have left for a call. If no other call has reserved credits from the budget, the smaller
  * bound is enough. If the price is also unknown, any remaining credits are enough.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
@@ -364,8 +364,8 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
 }
 
 /**
- * Credits provably available for the given number of further calls. Allows for credits by which the balance falls more
- * than billed.
+ * Credits provably available for the given number of further calls. Allows for credits that leave the balance without
+ * being billed.
  */
 function roomFor(
   { account, costs, rules }: AdmissionState,

@@ -71,7 +71,7 @@ interface StopRow {
 /** Snapshot of an account's books, read without locking any row. */
 export interface Books {
   readonly account: AccountRow
-  /** Version of the account's row, which changes with every change of the row. */
+  /** Version of the account's row, which changes with every change to the row. */
   readonly version: string
   readonly now_ms: number
   /** Floor in force, or 0 if no worker is alive. */
@@ -182,7 +182,7 @@ export interface Reservation {
   readonly counts: boolean
   /** Maximum number of calls in flight, across all workers; null if there is no limit. */
   readonly most_in_flight: number | null
-  /** Credits per call in flight by which the balance is expected to fall more than billed. */
+  /** Credits per call in flight that are expected to leave the balance without being billed. */
   readonly external: number
   /** Version of the books that the decision is based on. */
   readonly version: string

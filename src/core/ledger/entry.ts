@@ -20,10 +20,10 @@ export interface Task {
   readonly query: Query
   readonly queryId: string
   /**
-   * True if workers died during calls of this task. Such a task goes out alone, so that no other task is suspected.
+   * True if workers died during calls for this task. Such a task goes out alone, so that no other task is suspected.
    */
   readonly suspect: boolean
-  /** True if the API once answered a call of this task as if the key had been rejected. */
+  /** True if the API once answered a call for this task as if the key had been rejected. */
   readonly refused: boolean
 }
 

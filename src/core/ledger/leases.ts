@@ -237,8 +237,8 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 /** Number of heartbeats within the length of a lease. */
 export const beats = 6
 /**
- * Number of heartbeats: after an outage that lasts longer, other workers get time for the same number of heartbeats
- * before their calls are given up.
+ * After an outage that lasts longer than this number of heartbeats, other workers get the same time again before their
+ * calls are given up.
  */
 const sparedBeats = 2
 

@@ -91,7 +91,7 @@ export function readBalancePoints(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Reads the credits used by the calls of a span, by list and price class, highest first. */
+/** Reads the credits used by the calls in a span, by list and price class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
   // Reads the calls once for both groupings, because a span may have a year of calls.
   const { rows } = await sql<SpentRow>`

@@ -19,7 +19,7 @@ export interface Cost {
   readonly earlier: Peak
 }
 
-/** The two highest of a set of costs. They are equal if the highest cost was seen twice. */
+/** The two highest costs in a set. They are equal if the highest cost was seen twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -70,7 +70,7 @@ export function addCost(
   }
 }
 
-/** Upper bounds of the cost of a call: one for a call that goes out alone, and one for a call among several. */
+/** Upper bounds on the cost of a call: one for a call that goes out alone, and one for a call among several. */
 export interface Bound {
   readonly alone: number
   /** This bound is higher while few costs of the price class are known. */
@@ -122,7 +122,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls of the class; null if no recent call was of this class. */
+  /** Average cost of the newest calls in the class; null if no recent call was of this class. */
   readonly average: number | null
 }
 

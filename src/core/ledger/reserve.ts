@@ -21,7 +21,7 @@ import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /**
- * Near the floor, every change of the ledger invalidates a decision. After `mostTries` failed tries in a row, the
+ * Near the floor, every change to the ledger invalidates a decision. After `mostTries` failed tries in a row, the
  * process waits.
  */
 const mostTries = 12
@@ -104,7 +104,7 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Derives from the rows the tasks that may be bought, and the rules that apply. */
+/** Derives the tasks that may be bought, and the rules that apply, from the rows. */
 export function prepareAdmission(
   spender: Spender,
   {
@@ -182,7 +182,7 @@ export interface Spender {
   readonly mostInFlight: number | null
   /** Returns the day of an instant and the end of that day, in the configured zone. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** Returns the first day of the budget month of an instant, and the end of that month. */
+  /** Returns the first day of the budget month that contains an instant, and the end of that month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /**
    * Returns the first time after a given time at which a worker may automatically retry after a stop for lack of

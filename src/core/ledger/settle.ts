@@ -50,7 +50,7 @@ function toReported(seq: number | null, least: number | null, untold: number): A
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** Values of an account that a reservation changes, except the sums of the account. */
+/** Values of an account that a reservation changes, except its sums. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -82,7 +82,7 @@ export function costsOf({ costs }: Books): Costs {
   )
 }
 
-/** Converts a change of the books to parameters of the statement that writes it. */
+/** Converts a change to the books to parameters of the statement that writes it. */
 export function changeRow(change: Change) {
   const { newest, noCredit, slowDown } = change
   return {
@@ -150,7 +150,7 @@ export type CallEnding =
       readonly used: number
       readonly remaining: number | null
       /**
-       * True for an answer: its cost counts as a price of its price class. The cost of a free rejection does not count.
+       * True for an answer: its cost counts as a price in its price class. The cost of a free rejection does not count.
        */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The price is then estimated at settlement. */
@@ -344,7 +344,7 @@ export interface OpenCall {
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Version of the task's row, which changes with every change of the row. */
+  /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly run_id: number
   readonly state: string
@@ -353,7 +353,7 @@ export interface OpenCall {
   readonly deaths: number
 }
 
-/** Reads finished calls of an account without locking any row. */
+/** Reads an account's finished calls without locking any row. */
 export function readCalls(db: Database, account: number, calls: readonly number[]) {
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
@@ -460,7 +460,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
   }
 }
 
-/** The mark is null for calls of older releases. */
+/** The mark is null for calls from older releases. */
 export interface CallName {
   readonly id: number
   readonly mark: string | null
@@ -545,7 +545,7 @@ function addsInformation({ entry, call }: Matched): boolean {
 }
 
 /**
- * Estimates the cost of answers without a price. The estimate is the drop of the balance below the lowest known
+ * Estimates the cost of answers without a price. The estimate is the drop in the balance below the lowest known
  * balance, minus the bills of the other calls. Before any balance is known, the estimate is the reservation.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {

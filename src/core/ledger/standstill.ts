@@ -40,7 +40,7 @@ export async function activeStop(
 }
 
 /**
- * True if the API rejected the key in a call of this task, and answered a later call of the same account with results.
+ * True if the API rejected the key in a call for this task, and answered a later call of the same account with results.
  */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db

@@ -1,4 +1,4 @@
-// The statement of an account: every change of its balance. Final lines are stored, so that reading them stays fast.
+// The statement of an account: every change in its balance. Final lines are stored, so that reading them stays fast.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -50,7 +50,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
 /**
- * Reads sums and events, oldest first. One statement reads both, because it has to read every paid call of the account.
+ * Reads sums and events, oldest first. One statement reads both, because it has to read every paid call on the account.
  */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{

@@ -22,7 +22,7 @@ const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
   and c.mark is not null
-  -- An answer that told no price is there already, and its rows say so.
+  -- An answer that reported no price is already stored, so it was not lost.
   and not exists (select from searches s where s.call_id = c.id)
   and c.sent_at > clock_timestamp() - a.replay_ms * interval '1 millisecond'
   and (c.asked_again < ${mostAgain}
@@ -153,7 +153,7 @@ export async function saveReplay(
 
 export interface WaitingTask {
   readonly id: number
-  /** Version of the task's row, which changes with every change of the row. */
+  /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -189,7 +189,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// The spending of a list is stored only in the sums of its runs.
+// A list's spending is stored only in the sums of its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(

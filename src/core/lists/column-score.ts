@@ -14,7 +14,7 @@ const things: readonly (readonly [string, RegExp])[] = [
     'host names',
     /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,
   ],
-  // A date must have a year of four digits, because people may search for version numbers such as 10.1.26.
+  // A date must have a four-digit year, because people may search for version numbers such as 10.1.26.
   [
     'dates',
     /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,

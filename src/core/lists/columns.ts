@@ -157,7 +157,7 @@ export interface Mapping {
 // time.
 const longestName = 300
 
-// Names of the query column in exports of keyword tools, search consoles and advertising accounts, by language.
+// Names of the query column in exports from keyword tools, search consoles and advertising accounts, by language.
 const queryNames = `
 q, query, queries, keyword, keywords, key word, key words, search term, search terms, search query,
 search queries, search keyword, search keywords, term, top queries, top query,
@@ -181,7 +181,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns, listed for each role that accepts other names than the role itself. */
+/** Names of our own columns, listed for each role that accepts names other than its own. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',

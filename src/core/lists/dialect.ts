@@ -226,10 +226,7 @@ interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
   readonly above: readonly number[]
 }
 
-/**
- * Number of records among which the header is searched. Reports of keyword tools start with a title, dates and
- * settings.
- */
+/** Number of records to search for the header. Reports from keyword tools start with a title, dates and settings. */
 const headerWithin = 30
 
 function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {

@@ -65,7 +65,7 @@ function isUtf32(head: Buffer): boolean {
 
 /**
  * True for UTF-8 with invalid bytes. Text in another encoding hardly ever contains a complete UTF-8 sequence by chance,
- * and a single invalid byte is no evidence of another encoding. A surrogate of three bytes counts as UTF-8, because it
+ * and a single invalid byte is no evidence of another encoding. A three-byte surrogate counts as UTF-8, because it
  * comes from a program that split a UTF-16 pair.
  */
 function isBrokenUtf8(head: Buffer): boolean {
@@ -297,7 +297,7 @@ class Other extends Decoder {
       const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
       this.offset += chunk.length
       this.line += lineEnds(text)
-      // Keeps the last complete unit of two bytes, and the single byte after it, if any. Units start at even offsets,
+      // Keeps the last complete two-byte unit, and the single byte after it, if any. Units start at even offsets,
       // because the UTF-16 mark has two bytes.
       const kept = Buffer.concat([this.before, chunk])
       this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))

@@ -1,4 +1,4 @@
-// Reads the sheets of an OpenDocument spreadsheet as CSV lines.
+// Reads the sheets in an OpenDocument spreadsheet as CSV lines.
 
 import { text as textOf } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'

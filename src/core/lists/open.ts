@@ -87,7 +87,7 @@ function packedTwice(shown: string): Misuse {
   )
 }
 
-/** Chooses the table of an archive that the user means or, if `every` is true, each table that may be a list. */
+/** Chooses the archive table that the user means or, if `every` is true, each table that may be a list. */
 async function openTables(
   archive: Archive,
   bare: Source,

@@ -125,7 +125,7 @@ async function decodeHead(
 function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
   const rows = text.toString().split(/\r\n|\n|\r/)
   // Lines with characters outside ASCII show whether the guess is right.
-  // eslint-disable-next-line no-control-regex -- ASCII is meant as a whole
+  // eslint-disable-next-line no-control-regex -- the range covers all of ASCII
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
   return new Misuse(

@@ -28,7 +28,7 @@ export interface ListPiece {
   readonly line: number
 }
 
-// A piece ends when it has this many queries. Places, languages and devices multiply the queries of a line, so a few
+// A piece ends when it has this many queries. Places, languages and devices multiply the queries from a line, so a few
 // lines may yield very many queries.
 const mostQueries = 5_000
 
@@ -139,7 +139,7 @@ type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
 
-/** Detects further headers, which occur in exports of several blocks and in concatenated files. */
+/** Detects further headers, which occur in exports with several blocks and in concatenated files. */
 class Headers {
   readonly #shown: string
   readonly #options: ReadOptions

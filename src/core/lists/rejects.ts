@@ -19,7 +19,7 @@ interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null
   readonly name: string
-  /** Table of the file, if the user named a table. The file may hold several lists. */
+  /** Table in the file, if the user named a table. The file may hold several lists. */
   readonly sheet?: string | null
   /** Folder for files that can't be written next to their list. */
   readonly home: string

@@ -70,7 +70,7 @@ const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
  */
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Labels of the last line of a pivot table, as spreadsheets write it. In a list of one column, other totals may be
+// Labels of the last line of a pivot table, as spreadsheets write it. In a list with one column, other totals may be
 // queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(

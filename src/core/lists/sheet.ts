@@ -1,4 +1,4 @@
-// Parses the XML of spreadsheets, and writes their rows as CSV lines.
+// Parses spreadsheet XML, and writes the rows as CSV lines.
 
 import { StringDecoder } from 'node:string_decoder'
 import { SaxesParser } from 'saxes'
@@ -17,7 +17,7 @@ export async function parseWhole(archive: Archive, part: string, reader: XmlRead
   for await (const _ of parsed(archive, part, reader)) continue
 }
 
-/** Parses one file of a spreadsheet piece by piece. The caller may take results after each piece. */
+/** Parses one of a spreadsheet's files piece by piece. The caller may take results after each piece. */
 async function* parsed(
   archive: Archive,
   part: string,
@@ -77,8 +77,8 @@ const firstRows = 100
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
   /**
-   * Width of the widest of the first rows. Shorter rows are padded to this width, because a header with merged cells
-   * must be as wide as the rows below it.
+   * Greatest width among the first rows. Shorter rows are padded to this width, because a header with merged cells must
+   * be as wide as the rows below it.
    */
   #width: number | null = null
   #written = 0

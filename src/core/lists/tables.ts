@@ -1,4 +1,4 @@
-// Selects a table of a spreadsheet or archive.
+// Selects a table in a spreadsheet or archive.
 
 import { Misuse } from '../../base/errors.ts'
 import { leastScore } from './column-score.ts'

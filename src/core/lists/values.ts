@@ -43,13 +43,13 @@ const longestName = 200
 
 // Characters that no keyboard types and no server reads as text. Line ends and tabs are left out, because they count as
 // blanks.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// eslint-disable-next-line no-control-regex -- finds control characters
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
 // Matches a spreadsheet formula. The file does not contain the result of the formula.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 
-// Error values of spreadsheets, and cells that spreadsheets converted to dates.
+// Spreadsheet error values, and cells that spreadsheets converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
@@ -404,7 +404,7 @@ function* languageNames(): Generator<CodeName> {
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
   yield ['tagalog', 'fil']
   yield* shownNames(kinds, { type: 'language', languageDisplay: 'standard' })
-  // Only a variant has another name as a dialect: "American English" instead of "English (United States)".
+  // Only a variant has a different name in the dialect style: "American English" instead of "English (United States)".
   yield* shownNames(languageKinds, { type: 'language', languageDisplay: 'dialect' })
 }
 

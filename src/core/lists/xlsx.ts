@@ -1,10 +1,10 @@
-// Reads the sheets of an Excel workbook as CSV lines.
+// Reads the sheets in an Excel workbook as CSV lines.
 
 import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
 
-// Maximum size of the texts of a workbook, in bytes. The texts are stored separately from the rows and must all be in
+// Maximum size of the texts in a workbook, in bytes. The texts are stored separately from the rows and must all be in
 // memory.
 const mostTexts = 96 * 1024 * 1024
 

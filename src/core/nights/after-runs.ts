@@ -16,7 +16,7 @@ export type AfterRuns = (
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /**
- * Stores the sums of the next day whose runs have all ended. For a large day, the computation takes seconds. It must
+ * Stores the sums for the next day whose runs have all ended. For a large day, the computation takes seconds. It must
  * not delay the end of a list, or make the database look unreachable.
  */
 export const addUpDay: AfterRuns = async (mill, report) => {

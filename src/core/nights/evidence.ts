@@ -10,7 +10,7 @@ export interface RunAnswer {
    * Share of the top ten on country domains of a different country than requested; null if no country was requested.
    */
   readonly foreign: number | null
-  /** Answers of earlier days, newest first. */
+  /** Answers from earlier days, newest first. */
   readonly earlier: readonly EarlierAnswer[]
 }
 
@@ -35,7 +35,7 @@ export interface ResultFigures {
 /** An answer with its scores. Each score ranges from 0 (as usual) to 1. */
 export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> {
   readonly answer: RunAnswer
-  /** Number of other queries of the run that show most of the same pages. */
+  /** Number of other queries in the run that show most of the same pages. */
   readonly sharers: number
   /** The query whose last answer is repeated by this answer; null if there is no such query. */
   readonly belongsTo: string | null
@@ -50,7 +50,7 @@ export interface Doubt {
 
 /** Minimum number of queries: pages that are shared by fewer queries prove little. */
 const leastQueries = 5
-/** Minimum number of changed answers: fewer of them are too little evidence of a copy of an older day. */
+/** Minimum number of changed answers: fewer are too little evidence that an older day was copied. */
 const leastChanged = 8
 /** Score from which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
@@ -193,8 +193,7 @@ function signatureOf(pages: readonly number[]): string | null {
 
 /**
  * Highest share of changed answers that have returned exactly to the results of one earlier day. A high share suggests
- * copies of that day. The number of changed answers is increased by two, because some of a few answers may return by
- * chance.
+ * copies of that day. The number of changed answers is increased by two, because a few answers may return by chance.
  */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()

@@ -1,4 +1,4 @@
-// Computes and stores the sums of finished days.
+// Computes and stores the sums for finished days.
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -28,7 +28,7 @@ interface FinishOptions {
 }
 
 /**
- * Stores the sums of days whose runs have ended, oldest first, so that trends do not have to read their answers.
+ * Stores the sums for days whose runs have ended, oldest first, so that trends do not have to read their answers.
  * Returns the number of days stored. If a day changes while its sums are computed, these sums are dropped and no
  * further day is stored.
  */
@@ -113,7 +113,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
       .setIsolationLevel('repeatable read')
       .execute(async (trx) => {
         await prepareReading(trx, {})
-        // A change of the day deletes this row. So either the change waits for this transaction, or this transaction
+        // A change to the day deletes this row. So either the change waits for this transaction, or this transaction
         // fails.
         const found = await trx
           .selectFrom('finished_days')
@@ -145,7 +145,7 @@ async function throwAway(db: Database): Promise<void> {
       eb.or([
         eb.and([
           eb('basis', 'is distinct from', basis),
-          // Sums of archived days are kept, because the database no longer has the data to compute them again.
+          // Sums for archived days are kept, because the database no longer has the data to compute them again.
           eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
         ]),
         eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
@@ -166,7 +166,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** Inserts a row that any later change of the day deletes. Returns null if another process is storing the day. */
+/** Inserts a row that any later change to the day deletes. Returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -178,7 +178,7 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
 }
 
 /**
- * Waits for the end of all transactions of this database that may have changed data before they could see the row of
+ * Waits for all transactions in this database that may have changed data before they could see the row of
  * `beginFinish`. Every writing transaction holds a lock on its own id until it ends.
  */
 async function othersEnded(db: Database): Promise<boolean> {
@@ -234,7 +234,7 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
   }
 }
 
-/** Statements that store the sums of a day. */
+/** Statements that store the sums for a day. */
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
@@ -294,14 +294,15 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True if the sums of a day could be stored but are not. */
+/** True if the sums for a day could be stored but are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
 /**
- * Counts the days since a date that have no sums, in three groups. `open` days are stored by no process. `begun` days
- * are claimed by a process that may have died. `waiting` days have an unfinished run on the same day or earlier.
+ * Counts the days since a date that have no sums, in three groups. `open` days are not being stored by any process.
+ * `begun` days are claimed by a process that may have died. `waiting` days have an unfinished run on the same day or
+ * earlier.
  */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(

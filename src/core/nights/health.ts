@@ -31,7 +31,7 @@ export interface JudgedNight extends NightFigures {
 export type EndedRun = Awaited<ReturnType<typeof readEnded>>[number]
 
 export interface NightJudgement {
-  /** Reasons to exclude the answers of the run from shares and trends, one sentence for each reason. */
+  /** Reasons to exclude the run's answers from shares and trends, one sentence for each reason. */
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
@@ -55,7 +55,7 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Reads those of the given runs that have finished, oldest first. */
+/** Reads the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -127,7 +127,7 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled or has no answer shows neither the normal values nor a change of them.
+// A run that was cancelled or has no answer shows neither the normal values nor a change in them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {

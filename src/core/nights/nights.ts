@@ -7,7 +7,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { nextAfter, readCron } from '../../base/time/cron.ts'
 
-/** Reads the clock of the database, which is authoritative because it is the same for every host. */
+/** Reads the database clock, which is authoritative because it is the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { now } = await db.selectNoFrom(clock.as('now')).executeTakeFirstOrThrow()
   return now

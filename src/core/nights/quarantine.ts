@@ -101,7 +101,7 @@ interface Filling {
   readonly marks: readonly StandingMark[]
 }
 
-/** Answers of a run that are quarantined individually, and answers that a person released. */
+/** Answers from a run that are quarantined individually, and answers that a person released. */
 function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
@@ -114,7 +114,7 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   return { held, released }
 }
 
-/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers of the run. */
+/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
 async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
   const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)

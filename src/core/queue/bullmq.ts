@@ -23,8 +23,8 @@ export interface Backend {
 
 // A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
 // almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
-// what is still to be bought. If only slices of a dead worker are left, workers wait for them for nine seconds in total
-// at most.
+// what is still to be bought. If only slices of a dead worker are left, workers wait for them for at most nine seconds
+// in total.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -72,8 +72,8 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
 }
 
 /**
- * Adds an error listener, because an error of an emitter without a listener would end the process. The next request to
- * the store shows whether the store is unreachable.
+ * Adds an error listener, because an error from an emitter without a listener would end the process. The next request
+ * to the store shows whether the store is unreachable.
  */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,

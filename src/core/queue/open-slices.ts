@@ -17,7 +17,7 @@ export interface OpenTask extends Query {
   readonly query_id: string
   readonly wait_ms: number
   readonly deaths: number
-  /** True if the API answered a call of this task with 401 or 403. */
+  /** True if the API answered a call for this task with 401 or 403. */
   readonly refused: boolean
 }
 

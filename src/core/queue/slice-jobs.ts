@@ -91,7 +91,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** Number of positions of each of our priorities. BullMQ supports two million priorities in total. */
+/** Number of positions within each of our priorities. BullMQ supports two million priorities in total. */
 const places = 200_000
 
 /**

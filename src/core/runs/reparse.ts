@@ -249,7 +249,7 @@ async function readRefused({ db, supplier }: Books, run: number | null, after: n
       order by c.id
       limit ${batch}
     ),
-    -- A worker buys from one API for as long as it lives: any other answer of it names it.
+    -- A worker buys from one API as long as it lives, so any other answer that it bought names the API.
     bought as materialized (
       select w.worker, (
         select s.api from calls c join searches s on s.call_id = c.id where c.worker = w.worker limit 1

@@ -291,7 +291,7 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Batch size. Workers wait for the runs' rows, and each statement locks them for at most this many tasks.
+// Batch size. Workers wait while a statement locks the runs' rows, so each statement changes at most this many tasks.
 const portion = 2000
 
 /**

@@ -197,7 +197,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
   })
 }
 
-/** Describes the answers of a run that `reparse` can't fix. Returns no line if there are no such answers. */
+/** Describes a run's answers that `reparse` can't fix. Returns no line if there are no such answers. */
 function flawLine(status: RunStatus): string[] {
   const { run, unreadable, other_query } = status
   const text = flawText(status)

@@ -1,4 +1,4 @@
-// The statement command: explains every change of a balance.
+// The statement command: explains every change in a balance.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { wordFlag } from '../../base/cli/flags.ts'
@@ -60,10 +60,7 @@ interface StatementView {
   readonly events: readonly NamedEvent[]
 }
 
-/**
- * Names the events. An increase counts as a renewal of the plan if a time of MILL_RENEWAL lies between the two
- * balances.
- */
+/** Names the events. An increase counts as a plan renewal if a time of MILL_RENEWAL lies between the two balances. */
 export function nameRises(
   events: readonly StatementEvent[],
   { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,

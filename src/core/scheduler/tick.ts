@@ -18,7 +18,7 @@ import type { SliceQueue } from '../queue/slice-jobs.ts'
 import { decide, type NightStep } from './decide.ts'
 import { type Schedule, type ScheduleFile, sharePhrase, sharesPhrase } from './schedule.ts'
 
-/** Decides which queries of a list are bought on a night, and stores the decision. */
+/** Decides which queries in a list are bought on a night, and stores the decision. */
 export type ChooseQueries = (
   mill: { readonly db: Database; readonly supplier: Supplier },
   night: {
@@ -39,7 +39,7 @@ export interface SchedulerContext {
    */
   readonly chooseQueries?: ChooseQueries | undefined
   readonly report: (line: string) => void
-  /** Clock for tests. By default, the clock of the database is used. */
+  /** Clock for tests. By default, the database clock is used. */
   readonly now?: () => Promise<Date>
 }
 
@@ -50,7 +50,7 @@ const mostSteps = 200_000
 // After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Runs the due nights of every schedule of the file. Any number of processes may run a tick concurrently. */
+/** Runs the due nights of every schedule in the file. Any number of processes may run a tick concurrently. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -67,7 +67,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules of the file. A schedule that is new, changed or enabled again starts now. */
+/** Stores the schedules in the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -376,11 +376,11 @@ function rowsOf(nights: readonly Due[]) {
 /** Error for a night that another scheduler has claimed, or whose list already has another run. */
 class NightTaken extends Error {}
 
-/** Claims a night for a run within the transaction that plans the run, so that either both happen or neither. */
+/** Claims a night for a run within the transaction that plans the run, so that both happen or neither does. */
 async function takeNight(trx: Transaction, night: Due, decision: Decision): Promise<void> {
   const [taken] = await writeNights(trx, [night], decision)
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The row of the list is locked here, so no other process can be planning a run of the list.
+  // The list's row is locked here, so no other process can be planning a run of the list.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
@@ -436,7 +436,7 @@ async function saveWatch(
     .execute()
 }
 
-/** Resets a schedule whose nights were decided ahead of time to now. The runs of the schedule continue. */
+/** Resets to now a schedule whose nights were decided ahead of time. Its runs continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()

@@ -90,8 +90,8 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   }
 }
 
-// After the process was frozen, deadlines have passed although complete answers wait in the sockets. The sockets are
-// read a few kilobytes at a time.
+// After the process was frozen, deadlines may have passed although complete answers wait in the sockets. The sockets
+// are read a few kilobytes at a time.
 const frozenMs = 250
 const readingMs = 500
 /**

@@ -118,7 +118,7 @@ class Cleaner {
 }
 
 // With the u flag, only an unpaired surrogate matches.
-// eslint-disable-next-line no-control-regex -- NUL is what is looked for
+// eslint-disable-next-line no-control-regex -- finds NUL
 const unfit = /[\0\ud800-\udfff]/gu
 
 function keepApart(entries: [string, Json][]): void {

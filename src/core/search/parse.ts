@@ -293,7 +293,7 @@ const resultShape = z.object({
  * Fields of an entity. U+001F separates the name and the type in the id of an entity, so a name can't contain U+001F.
  */
 const entityShape = z.object({
-  // eslint-disable-next-line no-control-regex -- the separator is what is looked for
+  // eslint-disable-next-line no-control-regex -- rejects the separator
   name: z.string().regex(/^[^\u001f]*$/),
   type: textField,
 })
@@ -323,7 +323,7 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 
 /**
  * Fields that the columns cannot hold exactly; null if the columns hold all fields. The columns are given under their
- * API names. A list counts as a column as far as its rows hold it exactly. The key `missing` can't collide, because the
+ * API names. A list counts as a column if its rows hold it exactly. The key `missing` can't collide, because the
  * specification has no field of this name.
  */
 function leftover(

@@ -55,7 +55,7 @@ interface StoredBody {
   readonly origin: Origin
 }
 
-/** Parses a stored answer again, with the same result as `judge` had when the answer arrived. */
+/** Parses a stored answer again, with the same result that `judge` had when the answer arrived. */
 export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
@@ -139,7 +139,7 @@ interface Consequence {
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /**
    * Charge that is assumed if the body reports none. `priced`: the charge is unknown, and a reported charge counts as a
-   * price of the price class.
+   * price in the price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
   /** Reason to stop the whole account; null if the account is not stopped. */

@@ -20,7 +20,7 @@ export interface WorkFlags {
   readonly desk?: string | true
 }
 
-/** Access of the monitor to the worker in this process. */
+/** The monitor's access to the worker in this process. */
 interface Watched {
   readonly report: (line: string) => void
   readonly problems: () => readonly string[]

@@ -20,7 +20,7 @@ interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** Maximum wait of a task that the worker holds. A task with a longer wait returns to the queue. */
+/** Maximum wait for a task that the worker holds. A task with a longer wait returns to the queue. */
 const retryInHandMs = 5_000
 /**
  * Time added to each wait, to allow for clock differences. Tasks are due by the database's clock, so a slightly early
@@ -32,7 +32,7 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Countdown of each task in flight; null if the task was handed back while its call was being reserved. */
+  /** Countdown for each task in flight; null if the task was handed back while its call was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -210,7 +210,7 @@ interface Leftover {
   readonly busy: boolean
 }
 
-/** Counts down the tasks of one delivery, for the slice that waits for them. */
+/** Counts down the tasks from one delivery, for the slice that waits for them. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number

@@ -137,10 +137,7 @@ export class KeyCheck {
   #newestAnswered = 0
   #wake: (() => void)[] = []
 
-  /**
-   * `refutedBefore` returns true if another process saw a later call with the key answered after the rejection of the
-   * task.
-   */
+  /** `refutedBefore` returns true if another process saw an answer to a later call with the same key. */
   constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
     this.#refutedBefore = refutedBefore
   }

@@ -101,7 +101,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'each answer has the cost and the balance of its call',
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -115,7 +115,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       says,
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -129,7 +129,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       says,
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -155,7 +155,7 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
     ],
     found: [
-      'the prices of each price class are those reported by its answers',
+      'the prices of each price class match those reported by its answers',
       'reservations are no lower than the last prices',
     ],
   },
@@ -296,7 +296,7 @@ const tampers: readonly Tamper[] = [
       // The totals of its run then count its calls twice.
       sql`update runs set spent = spent + 4`,
     ],
-    found: ['no request or response of a forgotten query is left'],
+    found: ['no request or response for a forgotten query is left'],
   },
   {
     title: 'a key in a message of a call',
@@ -321,7 +321,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'no call began that would have crossed the credit floor according to the newest reported balance',
-      'no lower bound of a balance is above a reported balance',
+      'no lower bound on a balance is above a reported balance',
       says,
     ],
   },
@@ -371,12 +371,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'less that was spent since the newest balance',
-    'the credits spent since the newest balance are those of the calls that ended since then',
+    'the credits spent since the newest balance match the calls that ended since then',
     sql`update accounts set spent_since = spent_since - 4`,
   ],
   [
     'a bound of the balance that was raised',
-    'no lower bound of a balance is above a reported balance',
+    'no lower bound on a balance is above a reported balance',
     sql`update accounts set told_least = told_least + 1000, next_told_seq = 0, next_told_least = 10000`,
   ],
   [
@@ -410,12 +410,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a task that was removed',
-    'the credits of each run are those of its calls',
+    'the credits of each run match its calls',
     sql`delete from tasks where search_id = ${oneAnswer}`,
   ],
   [
     'less spent by a run',
-    'the credits of each run are those of its calls',
+    'the credits of each run match its calls',
     sql`update runs set spent = spent - 4`,
   ],
   [
@@ -425,12 +425,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'more credits held than lost calls hold',
-    'the credits held by an account are those of its calls with an unknown outcome',
+    'the credits held by an account match its calls with an unknown outcome',
     sql`update accounts set uncertain = uncertain + 4`,
   ],
   [
     'a call of an account that never made it',
-    'the credits used by an account are those of its settled calls',
+    'the credits used by an account match its settled calls',
     sql`update calls set account_id = account_id + 1 where id = ${oneAnswer}`,
   ],
   [
@@ -450,12 +450,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'more that was spent since the newest balance',
-    'the credits spent since the newest balance are those of the calls that ended since then',
+    'the credits spent since the newest balance match the calls that ended since then',
     sql`update accounts set spent_since = spent_since + 40`,
   ],
   [
     'answers without a balance left out of a bound',
-    'no lower bound of a balance is above a reported balance',
+    'no lower bound on a balance is above a reported balance',
     sql`
       with silent as (
         update calls set credits_remaining = null where id = ${oneAnswer}
@@ -483,17 +483,17 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a result that was removed',
-    'the result count of each answer is its number of results',
+    'the result count of each answer equals its number of results',
     sql`delete from organic_results where search_id = ${oneAnswer} and position = 1`,
   ],
   [
     'an answer of another origin',
-    'each answer has the origin of the account of its call',
+    'the origin of each answer matches the account of its call',
     sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
   ],
   [
     'a run that is called suspect for no reason',
-    'a run is suspect exactly if its judgement has a reason',
+    'a run is suspect if and only if its judgement has a reason',
     sql`update runs set suspect = not suspect`,
   ],
   [

@@ -45,7 +45,7 @@ test('an answer bought a second time although the first one exists is found', as
   await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
   await rebuild(mill, 1)
   await mill.drain()
-  const name = 'a task is paid once, and again only after an unknown outcome or on request'
+  const name = 'a task is paid for once, and again only after an unknown outcome or on request'
   expect(await twice()).toEqual([name])
   await sql`update tasks set answers_after = (select min(fetched_at) from searches)`.execute(
     mill.db,
@@ -63,16 +63,16 @@ test('each sum of an account and of a run that does not match its calls is found
     return checks.filter(({ ok }) => !ok).map(({ name }) => name)
   }
   const sums = [
-    ['accounts', 'used_total', 'the credits used by an account are those of its settled calls'],
-    ['accounts', 'reserved', 'the credits reserved by an account are those of its calls in flight'],
+    ['accounts', 'used_total', 'the credits used by an account match its settled calls'],
+    ['accounts', 'reserved', 'the credits reserved by an account match its calls in flight'],
     [
       'accounts',
       'uncertain',
-      'the credits held by an account are those of its calls with an unknown outcome',
+      'the credits held by an account match its calls with an unknown outcome',
     ],
-    ['runs', 'reserved', 'the credits of each run are those of its calls'],
-    ['runs', 'spent', 'the credits of each run are those of its calls'],
-    ['runs', 'uncertain', 'the credits of each run are those of its calls'],
+    ['runs', 'reserved', 'the credits of each run match its calls'],
+    ['runs', 'spent', 'the credits of each run match its calls'],
+    ['runs', 'uncertain', 'the credits of each run match its calls'],
   ] as const
   for (const [table, column, name] of sums) {
     expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
