@@ -85,7 +85,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
 }
 
 /**
- * If no rule is in force, reminds the user to load the rules of the file. The file has no effect until its rules are
+ * If no rule is in force, reminds the user to load the rules in the file. The file has no effect until its rules are
  * loaded.
  */
 async function hintLoad(db: Database): Promise<void> {

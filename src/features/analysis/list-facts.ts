@@ -65,7 +65,7 @@ export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
     .whereRef('others.list_id', '=', 'lists.id')
 }
 
-/** Number of queries of a list on one day, by outcome. */
+/** Number of queries on a list on one day, by outcome. */
 export interface ListCoverage {
   readonly planned: number
   readonly answered: number
@@ -76,7 +76,8 @@ export interface ListCoverage {
   readonly unknown: number
   readonly open: number
   /**
-   * Queries whose answer is unreadable, suspect or of a hidden origin, and queries that were unaffordable or cancelled.
+   * Queries whose answer is unreadable, is suspect or has a hidden origin, and queries that were unaffordable or
+   * cancelled.
    */
   readonly others: number
 }
@@ -92,7 +93,7 @@ export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
  * Coverage and cost of a list, day by day, newest first. The coverage of each day is read through `cached`, with a key
- * that stays the same as long as the coverage stays the same. The key is null if the sums of the day are not stored.
+ * that changes only when the coverage changes. The key is null if the day's sums are not stored.
  */
 export async function readListDays(
   db: Database,

@@ -61,10 +61,7 @@ export function readNewestAnswers(
   })
 }
 
-/**
- * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like the sums of a
- * domain.
- */
+/** Reads the sums for a page, under every spelling of its URL, day by day. They are computed like a domain's sums. */
 export function readPageHoldings(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },

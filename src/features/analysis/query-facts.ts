@@ -18,7 +18,7 @@ export async function readQueryFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Reads the settings of a query on all lists. Lists that still contain the query come first. */
+/** Reads a query's settings on all lists. Lists that still contain the query come first. */
 export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
@@ -47,7 +47,7 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** Readable answer of the day; null if no answer is shown. */
+  /** Readable answer for the day; null if no answer is shown. */
   readonly search: number | null
   /**
    * Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of
@@ -61,7 +61,7 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** All runs that included a query, newest first, with the answer of the day and the cost of that answer. */
+/** All runs that included a query, newest first, with the answer for the day and its cost. */
 export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
   return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
@@ -86,7 +86,7 @@ export function readDayRanks(
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
-  /** SERP features of the answer. */
+  /** SERP features in the answer. */
   readonly features: readonly string[]
   readonly page: string | null
   readonly pageKey: string | null
@@ -215,7 +215,7 @@ export interface SuspectRun {
   readonly reasons: readonly string[]
 }
 
-/** Newest suspect runs within some days. */
+/** Newest suspect runs within a period. */
 export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }

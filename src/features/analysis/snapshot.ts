@@ -5,7 +5,7 @@ import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
 /** Settings of a snapshot. */
 interface Snapshot extends ViewReading {
-  /** Role used for reading. Null stands for the user of DATABASE_URL. */
+  /** Role used for reading. Null stands for the user in DATABASE_URL. */
   readonly role: string | null
 }
 

@@ -130,7 +130,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** Collects the words of a text, and the words of the definitions of all views and functions that the text names. */
+/** Collects the words in a text, and in the definitions of all views and functions that the text names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {
@@ -169,7 +169,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Part of the archive to include, according to the flags; undefined if no part is to be included. */
+/** Part of the archive to include, according to the flags; undefined to include no part. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchive | undefined {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -197,8 +197,8 @@ function loadedTable(name: string): string {
 }
 
 /**
- * Adds temporary tables that inherit from the tables of the database. On this connection only, every query of a table,
- * including the queries of the views, reads the archived rows as well.
+ * Adds temporary tables that inherit from the database's tables. On this connection only, every query on a table,
+ * including the views' queries, reads the archived rows as well.
  */
 async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
@@ -266,10 +266,7 @@ async function readLenders(client: PoolClient, days: readonly string[]) {
 
 /** Tables, columns and functions in the plan of a query. */
 interface PlannedReading {
-  /**
-   * For each temporary table, all words in the scan nodes of the table. These words include all columns that the query
-   * reads.
-   */
+  /** For each temporary table, all words in its scan nodes. These words include all columns that the query reads. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
   /** Functions that the query calls. The plan does not show the tables that these functions read. */
   readonly functions: readonly string[]
@@ -312,7 +309,7 @@ async function planQuestion(client: PoolClient, text: string): Promise<PlannedRe
     )
     return { words, functions: rows.map(({ name }) => name).filter((name) => called.has(name)) }
   } catch {
-    // If the query is wrong, the error is reported when the query itself runs.
+    // If the query is invalid, the error is reported when the query itself runs.
     return null
   } finally {
     await client.query('rollback')

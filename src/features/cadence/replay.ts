@@ -20,7 +20,7 @@ export interface QueryHistory {
 
 export interface ReplayedNight {
   readonly day: number
-  /** Number of queries that daily buying would buy. */
+  /** Number of queries that a daily cadence would buy. */
   readonly queries: number
   /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
@@ -62,8 +62,8 @@ export function replayNights(
 }
 
 /**
- * Returns the queries of the list as it was last read before a night. A query belongs to the list from its first answer
- * to its last.
+ * Returns the queries that were on the list when it was last read before a night. A query belongs to the list from its
+ * first answer to its last.
  */
 function membersAt(
   histories: readonly QueryHistory[],
@@ -100,8 +100,8 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
 const inTimeNights = 2
 
 /**
- * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, in which the moves of each
- * query form one cluster.
+ * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, with each query's moves as
+ * one cluster.
  */
 export function sumUp(
   histories: readonly QueryHistory[],
@@ -225,9 +225,9 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Computes Wilson's interval with continuity correction for `some` of `many`. The interval is rather too wide than too
- * narrow, even if none or all of a few observations are positive. `many` is the effective number of independent
- * observations, and may be fractional.
+ * Computes Wilson's interval with continuity correction for `some` of `many`. The interval errs on the wide side, even
+ * if none or all of a few observations are positive. `many` is the effective number of independent observations, and
+ * may be fractional.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }

@@ -16,7 +16,7 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads the rounds of a target list up to now. */
+/** Reads the rounds of a target list so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -142,8 +142,8 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
 }
 
 /**
- * Makes the queries that are unplanned or were never bought the current members of the list. The next run is planned
- * from these members. A query with a call was bought, even if the call failed, so it is not included.
+ * Makes the unplanned and never-bought queries the current members of the list. The next run is planned from these
+ * members. A query with a call was bought, even if the call failed, so it is not included.
  */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
   await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
@@ -151,8 +151,8 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 
 /**
  * Limits the budget of the list's open run to the credits that the expansion may still use. A list has at most one such
- * run. Returns the new budget if the budget was lowered. The row of the run is locked, so that no query is bought
- * between reading and writing.
+ * run. Returns the new budget if the budget was lowered. The run's row is locked, so that no query is bought between
+ * reading and writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -177,7 +177,9 @@ export async function lowerBudget(
   })
 }
 
-/** Error for a plan whose queries another process planned or changed in the meantime. The plan is rolled back. */
+/**
+ * Error for a plan whose queries were planned or changed by another process in the meantime. The plan is rolled back.
+ */
 export class TakenElsewhere extends Error {}
 
 /**
@@ -250,7 +252,7 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Reads the cost and yield of each round of a target list, from answers of one origin. */
+/** Reads the cost and yield of each round of a target list, from answers with one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -271,7 +273,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** Reads all answered rounds of all expanded lists, from answers of the origins that are shown. */
+/** Reads all answered rounds of all expanded lists, from answers with the origins that are shown. */
 export function readFrontierRounds(db: Database) {
   return readRows<FrontierRound>(db, 'read_answered_rounds', {})
 }

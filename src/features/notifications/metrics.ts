@@ -28,8 +28,8 @@ interface MetricsOptions {
 }
 
 /**
- * Metrics by name, each with its meaning and with the name of its label. Names and units follow Prometheus conventions.
- * No label contains a query, because the number of queries is unlimited.
+ * Metrics by name, each with its meaning and its label name. Names and units follow Prometheus conventions. No label
+ * contains a query, because the number of queries is unlimited.
  */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
@@ -67,8 +67,8 @@ const described = {
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
 /**
- * Values of metrics. A value is one number, a number for each label, or null. A metric with the value null is left out,
- * because its value is unknown.
+ * Values of metrics. A value is one number, a number for each label, or null. Null means that the value is unknown, so
+ * the metric is left out.
  */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
@@ -211,10 +211,7 @@ async function suspectFigures(db: Database): Promise<Figures> {
 
 const restShare = 20
 
-/**
- * Limits the time spent on a database query to one twentieth: a result that took one second is reused for twenty
- * seconds.
- */
+/** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
 export function askSparingly<T>(
   ask: () => Promise<T>,
   now = () => performance.now(),

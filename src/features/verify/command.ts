@@ -31,8 +31,7 @@ export interface Verified {
 
 const sampleSize = 500
 /**
- * Number of finished days whose sums are computed again. Computing the sums of a day takes as long as storing the day
- * did.
+ * Number of finished days whose sums are computed again. Computing a day's sums takes as long as storing the day did.
  */
 const sampleDays = 7
 
@@ -219,8 +218,8 @@ interface StoredPage {
 }
 
 /**
- * Reads bodies of answers, with the figures stored beside them, in batches. `sample` is the size of a random sample;
- * null means all answers.
+ * Reads answer bodies, with the figures stored beside them, in batches. `sample` is the size of a random sample; null
+ * means all answers.
  */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
@@ -312,8 +311,8 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
 }
 
 /**
- * Runs the checks of `sql/checks`, in the order of the files. Also computes the sums of some finished days again, or of
- * all finished days (null).
+ * Runs the checks in `sql/checks`, in file order. Also computes the sums of some finished days again, or of all of them
+ * (null).
  */
 export async function runChecks(
   db: Database,
@@ -359,7 +358,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Rows of `finished_days` that can be computed again, in random order. */
+/** Ids of rows in `finished_days` that can be computed again, in random order. */
 async function readFinishedDays(db: Database): Promise<readonly number[]> {
   const rows = await readRows<{ id: number }>(db, 'read_finished_days', {})
   return rows.map(({ id }) => id)
