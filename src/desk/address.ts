@@ -1,4 +1,4 @@
-// Parses the addresses of pages: names in the path, filters in the query string.
+// Parses page addresses: names in the path, filters in the query string.
 
 import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone.ts'
 

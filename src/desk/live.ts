@@ -83,7 +83,7 @@ export class LiveRooms {
   readonly #closing = new AbortController()
 
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
-    // Each open page listens for the shutdown of the desk.
+    // Each open page listens for the desk's shutdown.
     setMaxListeners(0, this.#closing.signal)
     this.#rooms = new Map(
       pages

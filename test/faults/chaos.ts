@@ -68,7 +68,7 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   if (!(await heal(site, crew, say))) say(`tasks stay open: ${await explainStand(site, crew)}`)
   lookout.stop()
   await crew.end()
-  // Workers that have just ended may have left answers in files, which these settle.
+  // Workers that have just ended may have left answers in files, which these commands settle.
   for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
   const verified = (await site.command('verify')) === 0
   // After an answer to a different query, a repeated answer is not trusted, so lost calls are bought again.
@@ -93,7 +93,7 @@ function limitsOf({ redis, disk, clockShifter }: Site) {
   return { impossible, notDone }
 }
 
-/** Waits until every task has ended; returns false if some have not after a long time. */
+/** Waits until every task has ended; returns false if some have not ended after a long time. */
 async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<boolean> {
   for (const wallet of site.wallets) {
     await wallet.front.set({ faults: [], credits: plenty })
@@ -149,8 +149,8 @@ async function judge(
 }
 
 /**
- * Below this balance, reservations may wait for certainty: several of the most expensive calls, and the first bound of
- * a new account.
+ * Below this balance, reservations may wait until the balance is certain. The amount covers several of the most
+ * expensive calls, and a new account's first bound.
  */
 const roomCredits = 60
 /** With fewer tasks than this, all of them may be held by disturbed workers. */
@@ -193,7 +193,7 @@ interface StandWitness {
   readonly calls: unknown
   readonly tasks: unknown
   readonly slices: unknown
-  /** Jobs of the queue, if it is in the database. */
+  /** Jobs in the queue, if the queue is in the database. */
   readonly jobs: unknown
 }
 

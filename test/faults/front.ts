@@ -61,7 +61,7 @@ export class Front {
     if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
   }
 
-  /** Each request uses a new connection, because an idle one may be closed just when it is reused. */
+  /** Each request uses a new connection, because an idle one may be closed just as it is reused. */
   #ask(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(`${this.#admin}/${path}`, { ...init, headers: { connection: 'close' } })
   }

@@ -1,4 +1,4 @@
-/** Faults of the API, in about one of eight requests. */
+/** API faults, in about one in eight requests. */
 const faults = [
   { kind: 'status', status: 503, chance: 0.03 },
   { kind: 'status', status: 500, charged: true, chance: 0.01 },
@@ -75,14 +75,14 @@ const pack = {
 
 export type Strike = keyof typeof pack
 
-/** Faults that only an account with a lying API and other users has. */
+/** Faults that occur only for an account with a lying API and other users. */
 export const onlyWithLies = ['foreignSpends', 'keyChanges'] as const
 
 /** The most credits that others spend at once. */
 export const foreignCredits = 12
-/** Maximum cost of the calls that read the balance of a new key, which go out beside those of the old one. */
+/** Maximum cost of the calls that read a new key's balance, which are sent alongside calls with the old key. */
 export const keyCheckCredits = 2 * dearest
-/** External spend is known once an answer that was requested later is stored, within this time. */
+/** External spend is known within this time, once an answer that was requested later is stored. */
 export const unknownForMs = 6 * leaseMs
 
 /** Number of times that each fault was injected. */

@@ -1,5 +1,6 @@
-// const past = await makePast(database, 'seed')  → a few nights with odd texts, late, reused and refused answers, written
-// straight into the tables. moveAll(database, folder) archives them; readTables(pool) is what the tables hold, row by row.
+// const past = await makePast(database, 'seed') → a few nights with odd texts and with late, reused and refused
+// answers, written straight into the tables. moveAll(database, folder) archives them; readTables(pool) returns the
+// content of the tables, row by row.
 import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep, bringBack } from '../../src/features/archive/day.ts'
 import { ParquetEngine } from '../../src/features/archive/engine.ts'

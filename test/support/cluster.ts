@@ -19,7 +19,6 @@ const tool = (name: string, ...args: readonly string[]) =>
 /** One server of a cluster. */
 export interface ClusterServer {
   readonly url: string
-  /** Kills it. */
   readonly kill: () => Promise<void>
   readonly promote: () => Promise<void>
 }

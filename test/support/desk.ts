@@ -52,7 +52,7 @@ export async function openDesk(
   return { ...desk, told, close, get: (path, ask = {}) => send(desk.port, path, ask) }
 }
 
-/** Without `fetch`, which would not allow a false host name. */
+/** Without `fetch`, which would not allow a fake host name. */
 function send(port: number, path: string, { method = 'GET', headers = {}, body }: Ask) {
   return new Promise<DeskAnswer>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {

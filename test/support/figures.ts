@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>
 
 export interface ToldFigures {
   readonly truth: readonly RunTruth[]
-  /** In the order of their numbers. */
+  /** In the order of their ids. */
   readonly lists: readonly string[]
   readonly since: string
   readonly until: string
@@ -36,7 +36,7 @@ export interface ToldFigures {
   readonly page: (path: string) => Promise<{ words: string; text: string }>
 }
 
-/** Runs on these days of these lists, which were bought today. */
+/** Runs of these lists on these days, which were bought today. */
 export async function tellFigures(
   mill: TestMill,
   { lists, since, until }: Pick<ToldFigures, 'lists' | 'since' | 'until'>,
@@ -72,7 +72,7 @@ export async function tellFigures(
     'insert into own_domains (domain, label) values ($1, $1) on conflict do nothing',
     [best.domain],
   )
-  // As a server does automatically after a while.
+  // A server does this automatically after a while.
   await mill.pool.query('analyze')
   const zone = 'UTC'
   const desk = await openDesk(mill.databaseUrl, { settings: { MILL_ZONE: zone } })
@@ -150,7 +150,7 @@ export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise
   }
 }
 
-/** Credits and coverage of each list and day: two questions, an export, and the page of the list. */
+/** Credits and coverage of each list and day: two questions, an export, and the list's page. */
 export async function expectSameDays(told: ToldFigures): Promise<void> {
   const { truth, lists, since, until, page } = told
   const nights = await ask(told, ['nights', '--since', since, '--until', until])

@@ -87,7 +87,7 @@ export function guardExit(): void {
   Object.defineProperty(process, 'exit', {
     get: () => exitHere,
     set() {
-      // Assignments of the runner after each file are ignored.
+      // The runner's assignments after each file are ignored.
     },
   })
   process.on('exit', (code) => {

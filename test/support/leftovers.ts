@@ -1,5 +1,5 @@
 // endAfterUs(home) → ends the servers of a temporary folder and removes it once this process is gone, however it ended,
-// because no handler runs after SIGKILL or a time-out of the runner.
+// because no handler runs after SIGKILL or a runner timeout.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from '../../src/base/root.ts'

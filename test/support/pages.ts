@@ -44,7 +44,7 @@ ${sections.join('\n')}
 `
 }
 
-/** The names behind the word of a group, which only the program of the package has. */
+/** The names behind a group's word, which only the package's program has. */
 function grammarOf(group: Group): string {
   if (group.word === undefined) return ''
   const names = [...namesIn(group).keys()].join('|')

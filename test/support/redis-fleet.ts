@@ -13,7 +13,7 @@ import { temporaryFolder } from './place.ts'
 
 const patient = { interval: 50 }
 
-/** The line of the page with the permissions that a Redis user needs. */
+/** The line in docs/operations.md with the permissions that a Redis user needs. */
 function rightsOfPage(): readonly string[] {
   const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
   return (/^user querymill .*$/m.exec(page)?.[0] ?? '').split(' ').slice(1)
@@ -47,7 +47,7 @@ export async function startGuarded() {
   }
 }
 
-/** Passwords of a watched master, and of its sentinel. */
+/** Passwords for a watched master and its sentinel. */
 const passwords = { master: 'master+word', sentinel: 'sentinel&word' }
 
 export async function startWatched() {
@@ -162,7 +162,7 @@ export async function startCluster() {
   }
 }
 
-/** Tells the first of them about the newest one. */
+/** Tells the first server about the newest one. */
 async function introduce(servers: readonly RedisServer[], bus: number): Promise<void> {
   const [first, last] = [servers[0], servers.at(-1)]
   if (first === undefined || last === undefined || first === last) return

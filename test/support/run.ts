@@ -1,7 +1,7 @@
 // run('enqueue', ['inputs/keywords.csv', '--json'], { DATABASE_URL: url, MILL_HOME: home }) → { code, stdout, stderr }
 // start(…) → the same command while it runs: `line(text)` waits until a line on either stream contains the text,
-// `kill('SIGTERM')` signals it, `ended` is its result.
-// Of the caller's environment, it gets only PATH, HOME and TMPDIR.
+// `kill('SIGTERM')` signals it, `ended` is its result. From the caller's environment, it gets only PATH, HOME and
+// TMPDIR.
 import { spawn } from 'node:child_process'
 import { onTestFailed } from 'vitest'
 import { type Environment, processEnvironment } from '../../src/base/config.ts'
@@ -107,7 +107,7 @@ export function start(
   }
 }
 
-/** A failed test shows the last output of its commands. */
+/** A failed test shows its commands' last output. */
 function tellWhenRed(tell: () => string): void {
   try {
     onTestFailed(() => void process.stderr.write(`${tell()}\n`))

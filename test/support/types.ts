@@ -10,7 +10,7 @@ const parsers = [
   '--type-mapping={"int8":"number"}',
 ]
 
-/** The types of all tables that the query builder reads and writes; views are read only by SQL. */
+/** The types of all tables that the query builder reads and writes; views are read only through SQL. */
 export async function generateTypes(url: string): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('kysely-codegen')
   const program = join(dirname(entry), 'cli', 'bin.js')

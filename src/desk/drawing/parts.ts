@@ -156,7 +156,7 @@ export function shareBar(share: number): Html {
   </svg>`
 }
 
-/** Links to the parts before and after the shown one. A missing part is null. */
+/** Links to the parts before and after the one shown. A missing part is null. */
 export function steps(name: string, shown: readonly Content[]): Html {
   return html`<nav class="steps" aria-label="${name}">
     <ul>

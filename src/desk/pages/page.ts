@@ -143,8 +143,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
 }
 
 /**
- * Links to the last night that shows the page, and to a comparison of that night: with the newest night if the page is
- * gone, otherwise with the first night.
+ * Links to the last night that shows the page, and to a comparison of that night with the newest night if the page is
+ * gone, or else with the first night.
  */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
@@ -162,7 +162,7 @@ interface PageQuery {
   readonly best: number
   readonly first: PageDay
   readonly last: PageDay
-  /** Newest answer to the query. If this is a later answer than the last answer with the page, the page may be gone. */
+  /** Newest answer to the query. If it is later than the last answer with the page, the page may be gone. */
   readonly newest: NewestAnswer | null
 }
 
@@ -188,7 +188,7 @@ function queriesOf(
   )
 }
 
-/** Titles of the page, each with its first and its last day. */
+/** The page's titles, each with its first and last day. */
 function titlesOf(days: readonly PageDay[]) {
   return [...groupBy(days, ({ title }) => title)].map(([title, own]) => ({
     title,

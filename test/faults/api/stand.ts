@@ -166,7 +166,7 @@ interface Paid {
   readonly remaining: number
 }
 
-/** Requests by their `Idempotency-Key`: the same key is charged once, as by services that support it. */
+/** Requests by their `Idempotency-Key`: each key is charged once, as in services that support it. */
 class Replays {
   readonly #paid = new Map<string, Promise<Paid | null>>()
 
