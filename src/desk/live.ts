@@ -1,4 +1,4 @@
-// Pushes changed parts of a page to the browser.
+// Pushes a page's changed parts to the browser.
 
 import { setMaxListeners } from 'node:events'
 import type { Context } from 'hono'

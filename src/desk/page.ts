@@ -1,4 +1,4 @@
-// Types of a page: its address, its data, its HTML.
+// Types for pages: address, data and HTML.
 
 import type { Config } from '../base/config.ts'
 import type { Database, Pool } from '../base/database/database.ts'

@@ -1,4 +1,4 @@
-// Builds the context of a page: connections, access, filters, links.
+// Builds the page context: connections, access, filters, links.
 
 import { sql } from '../base/database/kysely.ts'
 import { inTime, withinTime } from '../base/database/sql-file.ts'

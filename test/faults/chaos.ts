@@ -44,7 +44,7 @@ const credits = 400
 const plenty = 1_000_000
 const healWithinMs = 300_000
 
-/** Injects faults for some seconds, then waits until every task has ended, and then checks the result. */
+/** Injects faults for the given time, then waits until every task has ended, and then checks the result. */
 export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   const began = performance.now()
   const site = await Site.open({ ...options, credits })
@@ -156,9 +156,7 @@ const roomCredits = 60
 /** With fewer tasks than this, all of them may be held by disturbed workers. */
 const fewTasks = 60
 
-/**
- * Workers that could settle something now. The workers of an account that is stopped or has too few credits are idle.
- */
+/** Workers that could settle something now. Workers on an account that is stopped or has too few credits are idle. */
 async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
   const pace = await site.database.ask(witnessPace)
   if (pace.due < fewTasks) return { settled: pace.settled, able: new Set() }

@@ -139,7 +139,7 @@ function chosen<T>(from: readonly T[], luck: number): T | undefined {
   return from[Math.floor(luck * from.length)]
 }
 
-/** Dependencies of a worker. */
+/** A worker's dependencies. */
 type Cable = 'database' | 'queue' | 'api'
 
 interface SeatOptions {

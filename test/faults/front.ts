@@ -95,7 +95,7 @@ export interface Wallet {
   readonly front: Front
 }
 
-/** Settings of a command that buys from this account. */
+/** Settings for a command that buys from this account. */
 export function settingsOf({ name, front }: Wallet): Environment {
   return { MILL_ACCOUNT: name, SEARCH_API_URL: front.url, SEARCH_API_KEY: front.key }
 }

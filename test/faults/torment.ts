@@ -138,7 +138,7 @@ export class Torment {
     }
   }
 
-  /** Disturbs the connections of a worker for a while, possibly longer than its lease. */
+  /** Disturbs a worker's connections for a while, possibly longer than its lease. */
   #strikeSeat(
     name: 'delays' | 'silences' | 'cuts' | 'strandings' | 'clockSteps',
     whom: number,
@@ -173,7 +173,7 @@ export class Torment {
     return true
   }
 
-  /** A new key, workers that start with it, and the end of the old key some time later. */
+  /** Issues a new key, starts workers with it, and revokes the old key some time later. */
   #changeKey(wallet: Wallet): boolean {
     if (this.#rotating.has(wallet)) return false
     this.#rotating.add(wallet)

@@ -9,7 +9,7 @@ import {
 /** The direction of a connection: from the client or from the server. */
 type Way = 'there' | 'back'
 
-/** Current behaviour of a wire; all of its connections check it before each piece. */
+/** Current behaviour of a wire; all connections through the wire check it before each piece. */
 interface Weather {
   delayMs: number
   readonly held: Set<Way>

@@ -18,7 +18,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return open(await freshUrl())
 }
 
-/** A copy of a database without connections. */
+/** A copy of a database that has no connections. */
 export async function copyOf(url: string): Promise<FreshDatabase> {
   return open(await create(new URL(url).pathname.slice(1)))
 }

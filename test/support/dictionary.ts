@@ -1,4 +1,4 @@
-// The text of docs/schema.md, generated from the comments in the catalogue of a database.
+// The text of docs/schema.md, generated from the comments in a database's catalogue.
 import type { Pool } from 'pg'
 import { withheld } from '../../src/base/database/reader-role.ts'
 

@@ -119,7 +119,7 @@ function withNote({ used, uncertain }: RunTruth): string {
   return uncertain === 0 ? `${used}` : `${used} + ${uncertain} uncertain`
 }
 
-/** Credits of each run: status, four pages, report and notice. */
+/** Each run's credits: status, four pages, report and notice. */
 export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise<void> {
   const { truth, since, until, command, page } = told
   const notices = await takeNews(mill.db, ['run_finished'])
@@ -150,7 +150,7 @@ export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise
   }
 }
 
-/** Credits and coverage of each list and day: two questions, an export, and the list's page. */
+/** Credits and coverage for each list and day: two questions, an export, and the list's page. */
 export async function expectSameDays(told: ToldFigures): Promise<void> {
   const { truth, lists, since, until, page } = told
   const nights = await ask(told, ['nights', '--since', since, '--until', until])
@@ -174,7 +174,7 @@ export async function expectSameDays(told: ToldFigures): Promise<void> {
   }
 }
 
-/** Sums of lists and of the account: their pages, a question, the report, and the API's charges. */
+/** Sums for lists and for the account: their pages, a question, the report, and the API's charges. */
 export async function expectSameSums(told: ToldFigures, taken: number): Promise<void> {
   const { truth, lists, since, until, page } = told
   const money = (await page('/money')).words
@@ -200,7 +200,7 @@ export async function expectSameSums(told: ToldFigures, taken: number): Promise<
   )
 }
 
-/** The share of a domain on a day: a question, an export, four pages and both reports. */
+/** A domain's share on a day: a question, an export, four pages and both reports. */
 export async function expectSameShare(told: ToldFigures): Promise<void> {
   const { best, page, since } = told
   const { domain, share, day } = best

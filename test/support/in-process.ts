@@ -21,7 +21,7 @@ interface Invocation {
   readonly argv: string[]
   readonly env: Record<string, string>
   readonly stdin: PassThrough
-  /** Listeners of the command on the process and its streams, to be removed at its end. */
+  /** The command's listeners on the process and its streams, to be removed when it ends. */
   readonly forget: (() => void)[]
   readonly output: { stdout: string; stderr: string }
   readonly exit: (code: number) => void

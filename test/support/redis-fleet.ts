@@ -70,7 +70,7 @@ export async function startWatched() {
   }
 }
 
-/** The same with TLS between all of them, and a password for each. */
+/** The same servers with TLS between them, and a password for each. */
 export async function startGuardedWatched() {
   const folder = temporaryFolder('guarded-sentinel')
   const { certificate, key } = makeCertificate(folder)

@@ -1,4 +1,4 @@
-// The Redis for a test run: a redis-server on a free port of this machine, if the program is installed.
+// The Redis for a test run: a redis-server on a free port on this machine, if the program is installed.
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'

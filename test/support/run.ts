@@ -112,7 +112,7 @@ function tellWhenRed(tell: () => string): void {
   try {
     onTestFailed(() => void process.stderr.write(`${tell()}\n`))
   } catch {
-    // Started for several tests at once, outside of any of them.
+    // Started for several tests at once, outside any test.
   }
 }
 

@@ -44,7 +44,7 @@ export async function openServer(): Promise<Server> {
 }
 
 /**
- * A folder in memory if there is enough of it. Each test creates and drops a database, a folder of hundreds of files.
+ * A folder in memory if there is enough memory. Each test creates and drops a database, a folder of hundreds of files.
  * After many deletions, ext4 becomes slow at creating the next folder, which took most of the test time.
  */
 function quickPlace(): string {

@@ -54,7 +54,7 @@ export function to(href: string | null, text: Html | string | number): Html {
   return html`<a href="${href}">${text}</a>`
 }
 
-/** Heading of a section. The id makes the section linkable. */
+/** Section heading. The id makes the section linkable. */
 export interface Titles {
   readonly id: string
   readonly title: Html | string

@@ -108,7 +108,7 @@ interface DomainDays {
 
 type Compared = Awaited<ReturnType<typeof readCompared>>
 
-/** Days of a domain, and how its compared figures are read: from the tables, or through a cache. */
+/** A domain's days, and how its compared figures are read: from the tables, or through a cache. */
 interface DomainOrder extends DomainDays {
   readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
 }
@@ -180,7 +180,7 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
     </div>`
 }
 
-/** Draws the gains and losses of a domain between two days, and the domains that took its positions. */
+/** Draws a domain's gains and losses between two days, and the domains that took its positions. */
 function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -319,13 +319,13 @@ function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePl
   ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'day')} before` : ''}.`
 }
 
-/** Positions of a domain or page over some days. */
+/** Positions of a domain or page over several days. */
 interface Holdings extends Pick<DomainDays, 'notes' | 'suspect'> {
   readonly name: string
   readonly days: readonly DomainDay[]
 }
 
-/** Draws the share and the positions of a domain or page over time, as charts and numbers. */
+/** Draws a domain's or page's share and positions over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]

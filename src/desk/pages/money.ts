@@ -60,7 +60,7 @@ async function readMoney(reading: DeskReading, span: DaySpan) {
   return { ...accounts, events, forecast }
 }
 
-/** Reads the balance changes on some days that our calls do not explain with certainty. */
+/** Reads the balance changes, on the given days, that our calls do not explain with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,

@@ -68,7 +68,7 @@ async function readPage(
 const mostQueries = 200
 const mostTitles = 50
 
-/** Reads the positions of a page, without the rows that are not shown. */
+/** Reads a page's positions, without the rows that are not shown. */
 async function readFigures(
   db: Database,
   key: string,
@@ -171,7 +171,7 @@ function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** Queries of a page: first the queries for which the page ranks, then the queries that it lost, both by position. */
+/** A page's queries: first those for which the page ranks, then those that it lost, both by position. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

@@ -160,8 +160,8 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 type ChartDay = ReturnType<typeof chartDays>[number]
 
 /**
- * Days of a query, oldest first, with one entry for each day. If a day has several runs, the run with an answer is
- * used. Either the evidence is null, or the silence: the reason why no answer is shown.
+ * A query's days, oldest first, with one entry for each day. If a day has several runs, the run with an answer is used.
+ * Either the evidence is null, or the silence: the reason why no answer is shown.
  */
 function chartDays({ days }: QueryFound) {
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()

@@ -21,7 +21,7 @@ export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'c
  * is null.
  */
 export interface Measurement {
-  /** Best position of the domain; null if the domain is not in the answer. */
+  /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
   /**
    * Greatest position in the answer, or 0 if the answer is empty. For a day, the mean of the greatest positions in its
@@ -489,11 +489,11 @@ function questionLine(origin: string, words: readonly string[]): string {
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
-  /** The parameters of the query other than its text. */
+  /** The query's parameters other than its text. */
   readonly variant: string
-  /** Tags of the query on that day, including `list=`, `device=` and similar tags. */
+  /** The query's tags on that day, including `list=`, `device=` and similar tags. */
   readonly labels: readonly string[]
-  /** Target page of the query in the run's list, and the domain of this page. */
+  /** The query's target page in the run's list, and the page's domain. */
   readonly target_page: string | null
   readonly target_domain: string | null
 }
@@ -513,7 +513,7 @@ export interface RankAnswer {
 /** An answer that was read by id. Its run may have become suspect since. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
-/** Best position of a domain in an answer, and the page at this position. */
+/** A domain's best position in an answer, and the page at this position. */
 export interface Place {
   readonly search_id: number
   readonly domain: string

@@ -220,7 +220,9 @@ async function readFacts(
   }
 }
 
-/** Checks a query for the changes of a rule. Returns the changes to report, and records the alerts that ended. */
+/**
+ * Checks a query for the changes that a rule watches. Returns the changes to report, and records the alerts that ended.
+ */
 function judge(
   { recovered }: AlertCheck,
   { ours, evidence, known: alerts, kept, places }: Facts,
@@ -258,10 +260,10 @@ function judge(
   })
 }
 
-/** Answers to a query, or shares of a domain, that a rule compares with each other. */
+/** Answers to a query, or a domain's shares, that a rule compares with each other. */
 interface WatchedSeries<T> {
   readonly known: KnownAlert | undefined
-  /** Evidence of the known alert: the measurements before and after the change. */
+  /** Evidence for the known alert: the measurements before and after the change. */
   readonly base: Measurement | undefined
   readonly raised: Measurement | undefined
   /** Answers or days, oldest first. */
@@ -279,7 +281,7 @@ function nextStep<T extends { readonly run_date: string }>(
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
   // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
-  // the night of the alert may have lost its answers since then.
+  // the alert's night may have lost its answers since then.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
     // Both measurements normally exist, because the answers of an open alert are not deleted.
@@ -368,7 +370,7 @@ async function readShares(
   about: { readonly tag: string; readonly domains: readonly string[] },
 ) {
   const shares = new Map<string, readonly ShareDay[]>()
-  // Each day is read separately, because a constant date restricts the view to the rows of that day.
+  // Each day is read separately, because a constant date restricts the view to that day's rows.
   for (const date of new Set(dates)) {
     shares.set(date, await readSharesOn(trx, { ...about, date }))
   }
@@ -389,7 +391,7 @@ interface ShareDay {
 }
 
 /**
- * Reads the newest days with runs of a rule's list, or of any list, oldest first. On these days, all runs were judged
+ * Reads the newest days with runs of the rule's list, or of any list, oldest first. On these days, all runs were judged
  * and no run is suspect. The last day is the given day, or a later day that was already checked.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {

@@ -146,10 +146,10 @@ async function reviveAlerts(
     .execute()
 }
 
-/** Newest alert of a rule about a subject; withdrawn alerts are ignored. */
+/** A rule's newest alert about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
-/** Reads the newest alert of each rule about each subject. The subjects belong to the given queries, or are shares. */
+/** Reads each rule's newest alert about each subject. The subjects belong to the given queries, or are shares. */
 export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')

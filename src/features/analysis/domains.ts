@@ -10,7 +10,7 @@ import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** Brand of the domain; null if the label is the brand. */
+  /** The domain's brand; null if the label is the brand. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
@@ -312,7 +312,7 @@ export interface PlaceMove {
   readonly clicks: number
 }
 
-/** Position changes of a domain between two days, largest gains and losses first. */
+/** A domain's position changes between two days, largest gains and losses first. */
 export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
@@ -330,7 +330,7 @@ export function readDomainFlows(db: Database, { domain, since, until }: DomainSp
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
-/** A page of a domain in the last known answers up to a day. */
+/** A page on a domain in the last known answers up to a day. */
 export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
@@ -340,7 +340,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
+/** Pages on a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
 export function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,

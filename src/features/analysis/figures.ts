@@ -1,4 +1,4 @@
-// Reads the data of a report.
+// Reads the data for a report.
 
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'

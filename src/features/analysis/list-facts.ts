@@ -83,7 +83,7 @@ export interface ListCoverage {
 }
 
 interface ListRunDay {
-  /** Newest run of the list on that day. */
+  /** The list's newest run on that day. */
   readonly run: number | null
   readonly runDate: string
   readonly credits: number
@@ -92,8 +92,8 @@ interface ListRunDay {
 export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
- * Coverage and cost of a list, day by day, newest first. The coverage of each day is read through `cached`, with a key
- * that changes only when the coverage changes. The key is null if the day's sums are not stored.
+ * A list's coverage and cost, day by day, newest first. Each day's coverage is read through `cached`, with a key that
+ * changes only when the coverage changes. The key is null if the day's sums are not stored.
  */
 export async function readListDays(
   db: Database,

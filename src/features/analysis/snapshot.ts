@@ -9,7 +9,7 @@ interface Snapshot extends ViewReading {
   readonly role: string | null
 }
 
-/** Runs all statements of a page in one snapshot, in a read-only transaction. */
+/** Runs all of a page's statements in one snapshot, in a read-only transaction. */
 export function readSnapshot<T>(
   db: Database,
   { role, ...reading }: Snapshot,

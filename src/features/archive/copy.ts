@@ -181,7 +181,7 @@ function namesOf(columns: readonly FiledColumn[]): string {
 }
 
 /**
- * Copies archived rows of a table into a temporary table `staged_…`, including rows that already exist in the table
+ * Copies a table's archived rows into a temporary table `staged_…`, including rows that already exist in the table
  * itself.
  */
 export async function stageRows(

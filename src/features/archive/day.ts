@@ -74,7 +74,7 @@ export interface Archived {
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if no rows of the day were left in the tables. */
+/** Moves a day to the archive; returns null if no further rows of the day were left in the tables. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -332,7 +332,7 @@ interface CheckOptions {
   readonly report: (line: string) => void
 }
 
-/** Reads every manifest and file of the archive, and compares both with the recorded values. Changes nothing. */
+/** Reads every manifest and file in the archive, and compares both with the recorded values. Changes nothing. */
 export function checkArchive(
   days: readonly ArchivedDay[],
   { folder: moved, installation, report }: CheckOptions,

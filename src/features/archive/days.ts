@@ -106,7 +106,7 @@ export async function readLeavingDays(db: Database, olderMs: number) {
   return { days, kept: null }
 }
 
-/** A table of the archive: the condition that selects its rows, and what happens to these rows in the database. */
+/** A table in the archive: the condition that selects its rows, and what happens to these rows in the database. */
 export interface ArchivedTable {
   readonly name: string
   /**
@@ -250,7 +250,7 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** Collects the rows to archive for a day in temporary tables of the transaction; returns the day's size. */
+/** Collects the rows to archive for a day in the transaction's temporary tables; returns the day's size. */
 export async function gatherLeaving(client: PoolClient, day: string) {
   const quoted = pg.escapeLiteral(day)
   await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${quoted}`)
@@ -288,8 +288,8 @@ export async function gatherLeaving(client: PoolClient, day: string) {
 }
 
 /**
- * Collects the pages and domains to copy, in a temporary table of the transaction. They are collected once, because
- * most rows refer to a page or a domain.
+ * Collects the pages and domains to copy, in one of the transaction's temporary tables. They are collected once,
+ * because most rows refer to a page or a domain.
  */
 export function gatherPlaces(client: PoolClient): Promise<void> {
   const [results, features] = ['organic_results', 'search_features'].map((table) =>

@@ -92,9 +92,9 @@ export class ParquetEngine {
   }
 
   /**
-   * Reads the rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. The plain format omits
-   * most quotes, which saves a third of the text, but it can only be copied into a table. Only one file can be read at
-   * a time.
+   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. The plain format omits most
+   * quotes, which saves a third of the text, but it can only be copied into a table. Only one file can be read at a
+   * time.
    */
   async *rows(
     path: string,

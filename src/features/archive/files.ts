@@ -1,4 +1,4 @@
-// Reads and checks manifests and Parquet files of an archive.
+// Reads and checks the manifests and Parquet files in an archive.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'

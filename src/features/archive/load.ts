@@ -24,7 +24,7 @@ import { withEngine } from './engine.ts'
 import { readFiled, readManifest } from './files.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
-/** Part of the archive to include in a query, and the location of the archive. */
+/** Part of the archive to include in a query, and the archive's location. */
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
@@ -45,7 +45,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 const movable = movedTables.map(({ name }) => name)
 
 /**
- * Loads archived rows into temporary tables of this connection. The views then read the database and the archived rows.
+ * Loads archived rows into temporary tables on this connection. The views then read the database and the archived rows.
  */
 export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
@@ -191,7 +191,7 @@ export function readDayRange(flag: string, typed: string) {
   )
 }
 
-/** Name of the temporary table with the archived rows of a table. */
+/** Name of the temporary table with a table's archived rows. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
@@ -264,7 +264,7 @@ async function readLenders(client: PoolClient, days: readonly string[]) {
   return rows.map(({ day }) => day)
 }
 
-/** Tables, columns and functions in the plan of a query. */
+/** Tables, columns and functions in a query plan. */
 interface PlannedReading {
   /** For each temporary table, all words in its scan nodes. These words include all columns that the query reads. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>

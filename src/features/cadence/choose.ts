@@ -30,7 +30,7 @@ export async function decideByName(
 }
 
 /**
- * Decides when each member of a list is bought next, based on the answers of earlier nights, and stores the decisions.
+ * Decides when each member of a list is bought next, based on answers from earlier nights, and stores the decisions.
  * The same night may be decided again. A new decision differs only if answers arrived in the meantime.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {

@@ -148,7 +148,7 @@ function intervalFor({ rate, spread }: Paced, patience: number, longest: number)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** Finds the smallest patience with which the purchases of a list stay within the allowed share of daily buying. */
+/** Finds the smallest patience with which a list's purchases stay within the allowed share of daily buying. */
 function patienceFor(
   queries: readonly Paced[],
   { longest, share }: Pick<CadenceRules, 'longest' | 'share'>,

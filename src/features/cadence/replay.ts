@@ -1,4 +1,4 @@
-// Replays past nights of a list as if the list had been adaptive, and estimates the calls that skipping saves and the
+// Replays a list's past nights as if the list had been adaptive, and estimates the calls that skipping saves and the
 // moves that it misses.
 
 import { groupBy } from '../../base/query.ts'
@@ -33,7 +33,7 @@ export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Replays the nights of a list as if the adaptive cadence had applied from the first night. */
+/** Replays a list's nights as if the adaptive cadence had applied from the first night. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -142,7 +142,7 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
-/** A page that entered or left the top ten of a query, as daily buying would show. */
+/** A page that entered or left a query's top ten, as daily buying would show. */
 interface Move extends Omit<Change, 'since'> {
   readonly id: string
   /** Number of nights until the move is seen; null if the move is never seen. */
@@ -244,7 +244,7 @@ function lower(share: number, many: number): number {
 }
 
 /**
- * Computes Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as
+ * Computes Wilson's interval for clustered observations. A query's moves tend to be late together, so they count as
  * fewer independent observations. The variance between clusters determines the effective number of observations.
  */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {

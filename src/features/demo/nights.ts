@@ -1,4 +1,4 @@
-// Runs the nights of the demo one after the other.
+// Runs the demo's nights one after the other.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -84,7 +84,7 @@ export interface History extends Draining {
   readonly nights: number
   readonly setDay: (day: Date) => void
   readonly list: string
-  /** Controls of the simulated API; null if the history has no faults. */
+  /** Controls for the simulated API; null if the history has no faults. */
   readonly stage: MonthStage | null
   readonly purpose?: typeof purposeOf
   /** If true, the cadence is adaptive in the second half of the nights. */
@@ -103,7 +103,7 @@ export async function runNights(
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // The run dates are in the past, but the answers are bought today. The name of the list shows that the history is
+    // The run dates are in the past, but the answers are bought today. The list name shows that the history is
     // simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)

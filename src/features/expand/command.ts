@@ -1,4 +1,4 @@
-// The expand command: buys the related searches of a list, round by round.
+// The expand command: buys a list's related searches, round by round.
 
 import { addYesHint, type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'

@@ -200,7 +200,7 @@ interface TakeStep {
 /** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsState {
   readonly rounds: readonly Round[]
-  /** True while a run of the list is open. */
+  /** True while the target list has an open run. */
   readonly busy: boolean
   readonly depth: number
   /** Credits that are left in the given budget. */

@@ -45,8 +45,8 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
 }
 
 /**
- * Adds up the credits that the runs of the list have used or reserved. For a call with an unknown cost, the reserved
- * credits count.
+ * Adds up the credits that the list's runs have used or reserved. For a call with an unknown cost, the reserved credits
+ * count.
  */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
@@ -71,7 +71,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Reads the unfinished runs of the list, oldest first. */
+/** Reads the list's unfinished runs, oldest first. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -120,7 +120,7 @@ interface SelectionOrder {
 
 /**
  * Adds all selected related searches or none of them. Returns null if another process has added related searches in the
- * meantime, because the selection did not take these into account.
+ * meantime, because the selection did not account for them.
  */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
@@ -263,7 +263,7 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with the name of the list. */
+/** A round of an expanded list, with the list's name. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -311,7 +311,7 @@ export interface Frontier {
 }
 
 /**
- * Stores all candidates in temporary tables of the transaction, most promising first. A related search gets the
+ * Stores all candidates in the transaction's temporary tables, most promising first. A related search gets the
  * parameters of its source query: language, country, place, device and number of results.
  */
 export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {

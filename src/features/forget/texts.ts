@@ -219,7 +219,7 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 }
 
 /**
- * Deletes the recorded entries of one table that neither an answer nor a page refers to. Writers are locked out of the
+ * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
  * table meanwhile. Otherwise, a writer that found an entry before it was deleted could store an answer that refers to
  * it.
  */

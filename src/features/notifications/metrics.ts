@@ -22,7 +22,7 @@ interface MetricsOptions {
   readonly supplier: Supplier
   /** Configured credit floor of this process. This floor is in force while no worker is alive. */
   readonly floor: number
-  /** Returns the task counts of the worker in this process; absent if the process has no worker. */
+  /** Returns the task counts for the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts
   readonly more?: () => Promise<string>
 }
@@ -141,7 +141,7 @@ function openFigures(registry: Registry): (figures: Figures) => void {
   }
 }
 
-/** Balance, reservations and stops of the account. */
+/** The account's balance, reservations and stops. */
 async function accountFigures(
   db: Database,
   account: { readonly name: string; readonly kind: string; readonly floor: number },
@@ -248,7 +248,7 @@ function countSuspects(db: Database) {
     .execute()
 }
 
-/** Reads the figures of an account from the ledger; undefined before the first call of the account. */
+/** Reads an account's figures from the ledger; undefined before the account's first call. */
 function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
   return db
     .selectFrom('accounts as a')

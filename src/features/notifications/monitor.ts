@@ -1,4 +1,4 @@
-// Serves the health checks and metrics of a process, and sends notices.
+// Serves a process's health checks and metrics, and sends notices.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

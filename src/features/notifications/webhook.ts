@@ -77,7 +77,7 @@ function withoutLogin(url: URL) {
   return { address, authorization: { authorization } }
 }
 
-/** Content of a notice: one line that chat tools display, and the same data as fields. */
+/** Notice content: one line that chat tools display, and the same data as fields. */
 interface Notice {
   /** Id of the notice, identical in each try. */
   readonly id: string

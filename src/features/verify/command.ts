@@ -35,9 +35,7 @@ const sampleSize = 500
  */
 const sampleDays = 7
 
-/**
- * Searches the database for rows that violate a check. Prints each group of checks, and the credits of each account.
- */
+/** Searches the database for rows that violate a check. Prints each group of checks, and each account's credits. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
@@ -299,8 +297,8 @@ export interface Check {
 }
 
 /**
- * Runs the given work on one snapshot of the database. Without the snapshot, rows that change between two queries would
- * look like violations.
+ * Runs the given work on one database snapshot. Without the snapshot, rows that change between two queries would look
+ * like violations.
  */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
@@ -364,14 +362,14 @@ async function readFinishedDays(db: Database): Promise<readonly number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Changes of an account's balance between the first and the newest reported balance. */
+/** Changes in an account's balance between the first and the newest reported balance. */
 interface Conservation {
   readonly account: string
   readonly kind: string
   /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
-  /** Decrease of the balance while a call whose outcome is unknown was in flight. */
+  /** Decrease in the balance while a call whose outcome is unknown was in flight. */
   readonly unknown: number
   /** External spend: a decrease that no call explains. */
   readonly unexplained: number

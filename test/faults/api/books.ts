@@ -28,7 +28,7 @@ export interface RequestEntry {
   ended_at: number | null
 }
 
-/** A change of the balance that no request caused. */
+/** A balance change that no request caused. */
 interface Event {
   readonly what: 'renewal' | 'other'
   readonly credits: number

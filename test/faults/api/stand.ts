@@ -8,7 +8,7 @@ import { chooseFault, type Fault } from './fault.ts'
 import { changeShape, type KnobChange, type Knobs } from './knobs.ts'
 import { answerWell, errorBody, isCharged, isLie, misbehave, type Scene } from './misbehave.ts'
 
-/** State shared by the requests of one stand-in. */
+/** State shared by all requests to one stand-in. */
 export class Stand {
   url = ''
   knobs: Knobs
