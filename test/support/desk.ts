@@ -1,5 +1,5 @@
-// const desk = await openDesk(database.url) → a desk on a free port, over HTTP: `desk.get('/')` gives { status, text, headers };
-// `desk.close()` ends it. Other settings and a password are options.
+// const desk = await openDesk(database.url) → a desk on a free port, over HTTP: `desk.get('/')` gives { status, text,
+// headers }; `desk.close()` ends it. Other settings and a password are optional.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'

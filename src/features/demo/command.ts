@@ -98,7 +98,7 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
-  // Computes the sums for the default origins of a new session, so that the desk's keyword tables are ready.
+  // Computes the sums for the default origins, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await showReceipts(mill)
   if (faults && options.json !== true) showMonth()

@@ -184,8 +184,8 @@ export class TakenElsewhere extends Error {}
 
 /**
  * Links the queries that have no run yet to the given run, within the transaction that plans the run. The budgets of
- * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the credits of
- * the expansion.
+ * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the
+ * expansion's credits.
  */
 export async function recordRun(
   trx: Transaction,

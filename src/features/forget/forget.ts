@@ -69,7 +69,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Selects the rows of answers that name a query as a related search, and the stored bodies of these answers. */
+/** Selects the rows in which answers name a query as a related search, and the stored bodies of these answers. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -82,7 +82,7 @@ function relatedRows(db: Database, q: string) {
   ] as const
 }
 
-/** Deletes the data of a subject in atomic batches. After an interruption, call the function again to continue. */
+/** Deletes a subject's data in atomic batches. After an interruption, call the function again to continue. */
 export async function forgetSubject(
   db: Database,
   subject: Forgettable,
