@@ -4,7 +4,7 @@ import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone
 
 export class BadAddress extends Error {}
 
-/** Error for an address that leads to something that does not exist. */
+/** Error for an address of something that does not exist. */
 export class NotThere extends Error {}
 
 const longestText = 8_000

@@ -113,7 +113,7 @@ export class DeskTables {
   }
 }
 
-/** Reads a value once for all callers, and keeps it for some time. */
+/** Reads a value once for all callers, and caches it for a while. */
 class Recent<Value> {
   #reading: Promise<Value> | null = null
 

@@ -51,7 +51,7 @@ export interface Evidence {
   /** The API's records for each account, by the account's name. */
   readonly books: ReadonlyMap<string, FrontBooks>
   readonly setbacks: readonly Setback[]
-  /** Calls that requested the balance of a new key. */
+  /** Calls that read a new key's balance. */
   readonly keyChecks: readonly Excuse[]
   /** Maximum time until a worker knows about external spend. */
   readonly unknownForMs: number

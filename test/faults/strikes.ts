@@ -24,7 +24,7 @@ const lies = [
 
 const dearest = 3
 
-/** The stand-in during the run: prices between one and three credits, answers out of order. */
+/** Stand-in settings during the run: prices between one and three credits, answers out of order. */
 export function frontKnobs(seed: string, { credits, lying }: { credits: number; lying: boolean }) {
   return {
     seed,
@@ -45,7 +45,7 @@ export const longestStandMs = leaseMs + 5_000
 /** A request in transit when the tables were restored may reach the API this much later. */
 export const straggleMs = 2 * leaseMs
 
-/** Settings of the workers: a short lease, so that freezes last longer than it. */
+/** Worker settings: a short lease, so that freezes outlast it. */
 export const workerSettings = {
   MILL_CREDIT_FLOOR: String(floor),
   MILL_LEASE_MS: String(leaseMs),

@@ -32,7 +32,7 @@ export class Torment {
   readonly strikes = noStrikes()
   /** Periods that the tables lost when a copy was restored, by the API's clock. */
   readonly setbacks: Setback[] = []
-  /** Times at which keys changed, and the possible cost of reading the balance of the new key. */
+  /** Times at which keys changed, and the possible cost of reading the new key's balance. */
   readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
@@ -167,7 +167,7 @@ export class Torment {
     return true
   }
 
-  /** Another program that uses the account. */
+  /** Spending by another program that uses the account. */
   #spend({ front }: Wallet, size: number): boolean {
     void front.set({ spend: Math.ceil(size * foreignCredits) })
     return true

@@ -27,7 +27,7 @@ const odd = [
   '12345678901234567890',
 ]
 
-/** Some nights of a few queries, with data that is difficult to archive. */
+/** Several nights of a few queries, with data that is difficult to archive. */
 export async function makePast(database: FreshDatabase, seed: string, nights = 5): Promise<Story> {
   const { pool } = database
   const random = seeded(seed)

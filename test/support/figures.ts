@@ -126,7 +126,7 @@ export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise
   const operations = await page('/operations')
   const nights = (await page(`/nights?since=${since}&until=${until}`)).words
   const report = await reported(told, ['--since', since, '--until', until])
-  // The newest runs and nights are listed.
+  // Only the newest runs and nights are listed.
   for (const one of truth.slice(-30)) {
     const { run: id, list, run_date: date, used, uncertain } = one
     const { runs } = JSON.parse(await command('status', ['--json', '--run', String(id)])) as {

@@ -1,4 +1,4 @@
-// endAfterUs(home) → ends the servers of a temporary folder and removes it once this process is gone, however it ended,
+// endAfterUs(home) → ends the servers in a temporary folder and removes it once this process is gone, however it ended,
 // because no handler runs after SIGKILL or a runner timeout.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

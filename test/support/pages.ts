@@ -58,7 +58,7 @@ function tableOf(names: readonly string[], base: string): string {
   const rows = names.map((name) => {
     const { about = '', page } = commands.get(name) ?? {}
     const text = about.replaceAll(/--[a-z-]+/g, '`$&`')
-    // Pages of docs/ link to each other without the folder.
+    // Pages in docs/ link to each other without the folder.
     const link = base === '' ? page : page?.replace(/^docs\//, '')
     return `| \`${name}\` | ${text}${link === undefined ? '' : ` ([docs](${link}))`} |`
   })
@@ -99,6 +99,6 @@ function settingsSection(text: string): string {
 
 function defaultOf(name: string): string | undefined {
   const setting: object = settings[name as Name] ?? {}
-  // The folder of this checkout must not appear as a default.
+  // This checkout's folder must not appear as a default.
   return 'fallback' in setting ? String(setting.fallback).replace(`${workplace}/`, '') : undefined
 }

@@ -1,4 +1,4 @@
-// const guarded = await startGuarded() → a Redis with TLS and one user with the permissions of docs/operations.md.
+// const guarded = await startGuarded() → a Redis with TLS and one user with the permissions in docs/operations.md.
 // const watched = await startWatched() → a master, its replica and a sentinel; `startGuardedWatched()`: with TLS and
 // passwords. const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
 import { execFileSync, spawn } from 'node:child_process'

@@ -42,7 +42,7 @@ export class RunReporter implements Reporter {
   }
 }
 
-/** Vitest reports that a process of its pool ended unexpectedly, but not its exit code or signal. */
+/** Vitest reports that a process in its pool ended unexpectedly, but not its exit code or signal. */
 function tellUnexpectedEnd({ process: child }: { readonly process: ChildProcess }): void {
   child.once('exit', (code, signal) => {
     const ofVitest = child.spawnargs.some((word) => word.includes('vitest'))

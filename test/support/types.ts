@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-// The same conversions as the parsers of src/base/database/database.ts.
+// The same conversions as the parsers in src/base/database/database.ts.
 const parsers = [
   '--numeric-parser=number',
   '--date-parser=string',

@@ -1,6 +1,6 @@
-// const wire = await openWire(databaseUrl) → { url }: the same server through a test proxy. `wire.holdReplies(when)`:
-// server replies are held back as soon as `when` returns true, until `wire.letGo()`. `wire.hush()`: nothing passes any
-// more and no connection breaks, as when packets are dropped; `wire.close()` cuts it.
+// const wire = await openWire(databaseUrl) → { url }: the same server through a test proxy.
+// `wire.holdReplies(when)`: server replies are held back as soon as `when` returns true, until `wire.letGo()`.
+// `wire.hush()`: nothing passes any more and no connection breaks, as when packets are dropped; `wire.close()` cuts it.
 import { Wire as Cable } from '../faults/wire.ts'
 
 export interface Wire {

@@ -10,7 +10,7 @@ import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
-  /** Value at the time of the point; null for a gap in the line. */
+  /** Value at the point's time; null for a gap in the line. */
   readonly value: number | null
   /** Text shown on hover, if it says more than the value. */
   readonly words?: string

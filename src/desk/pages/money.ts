@@ -335,7 +335,7 @@ function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],
 ): Html | null {
-  // A single point in time makes no chart.
+  // A single point in time does not make a chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

@@ -161,7 +161,7 @@ type ChartDay = ReturnType<typeof chartDays>[number]
 
 /**
  * A query's days, oldest first, with one entry for each day. If a day has several runs, the run with an answer is used.
- * Either the evidence is null, or the silence: the reason why no answer is shown.
+ * Either the evidence or the silence (the reason why no answer is shown) is null.
  */
 function chartDays({ days }: QueryFound) {
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()

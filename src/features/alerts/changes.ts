@@ -102,7 +102,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // If more answers show the change, then the change was reported before, or it is older than the rule.
+    // If more answers show the change, then the change has already been reported, or it is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null

@@ -340,7 +340,8 @@ async function checkRule(
     const [base, shown] = [seen(last?.base_run_date), seen(last?.run_date)]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
     // Only a share for the run's day or a later day counts. The run's day may have no share yet, because other runs on
-    // that day are open or no query with the tag was answered. Then the check after the day's last run decides.
+    // that day are open or no query with the tag was answered. In that case, the check after the day's last run
+    // decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {

@@ -317,7 +317,7 @@ export function readDomainMoves(db: Database, { domain, since, until }: DomainSp
   return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
 
-/** Clicks that another domain won from the given domain, or lost to the given domain, between two days. */
+/** Clicks that another domain won from the given domain, or lost to it, between two days. */
 export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number

@@ -3,7 +3,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
-/** Settings of a snapshot. */
+/** Snapshot settings. */
 interface Snapshot extends ViewReading {
   /** Role used for reading. Null stands for the user in DATABASE_URL. */
   readonly role: string | null

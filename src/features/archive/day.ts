@@ -50,7 +50,7 @@ interface Passage extends ArchiveTools {
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/** Steps of archiving a day, in order. The day's rows are removed between the last two steps, in one transaction. */
+/** Steps in archiving a day, in order. The day's rows are removed between the last two steps, in one transaction. */
 export const archiveSteps = [
   'written',
   'verified',

@@ -28,7 +28,7 @@ export interface CadenceReceipt {
 
 const recentNights = 28
 
-/** Reads all adaptive lists, each with totals over the nights of the last four weeks. */
+/** Reads all adaptive lists, each with totals over the nights in the last four weeks. */
 export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: recentNights })
 }

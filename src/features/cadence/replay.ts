@@ -149,9 +149,7 @@ interface Move extends Omit<Change, 'since'> {
   readonly late: number | null
 }
 
-/**
- * Finds all moves in the histories, and the delay with which each move is seen if only the given purchases are made.
- */
+/** Finds all moves in the histories, and how late each move is seen if only the given purchases are made. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],

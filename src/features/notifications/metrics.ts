@@ -20,7 +20,7 @@ export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 interface MetricsOptions {
   readonly db: Database
   readonly supplier: Supplier
-  /** Configured credit floor of this process. This floor is in force while no worker is alive. */
+  /** This process's configured credit floor, which is in force while no worker is alive. */
   readonly floor: number
   /** Returns the task counts for the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts

@@ -86,7 +86,7 @@ export class StandInBooks {
     return entry
   }
 
-  /** False if fewer credits are left. */
+  /** Returns false if fewer credits are left. */
   charge(entry: RequestEntry, credits: number): boolean {
     if (credits > this.#balance) return false
     this.#move(-credits)

@@ -23,7 +23,7 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, shap
   return z.strictObject({ kind: z.literal(name), ...shape, ...when })
 }
 
-/** Everything that can go wrong, one type per kind. Only tests and the operator of a stand-in set it. */
+/** Everything that can go wrong, one type per kind. Set only by tests and by a stand-in's operator. */
 export const faultShape = z.discriminatedUnion('kind', [
   /** Charges, then closes the connection without a response. */
   kind('drop', {}),
