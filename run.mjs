@@ -1,6 +1,6 @@
-// Starts a job: `node run.mjs status --json`, or the program of the package for words that are no job: `node run.mjs run
-// retry`. Runs the compiled program when it is newer than every source, and the sources
-// through tsx otherwise. `node run.mjs --build` compiles; npm runs that after an installation.
+// Starts a job: `node run.mjs status --json`. For words that name no job, starts the package's program: `node run.mjs
+// run retry`. Runs the compiled program if it is newer than every source, or else the sources through tsx. `node
+// run.mjs --build` compiles; npm runs this after installation.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ else await start('querymill', typed)
 
 function build() {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  // Without the development dependencies there is nothing to compile with; an image brings its own compiled program.
+  // Without the development dependencies, there is no compiler. An image contains its own compiled program.
   if (!existsSync(compiler)) return
   const begun = new Date()
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
@@ -46,7 +46,7 @@ function isFresh() {
   )
 }
 
-/** The last change of a file, or of a folder and all that lies in it. */
+/** Time of the last change to a file, or to a folder and everything in it. */
 function newest(path) {
   const found = statSync(path)
   if (!found.isDirectory()) return found.mtimeMs

@@ -1,10 +1,10 @@
-// Parses the addresses of pages: names in the path, filters in the query string.
+// Parses page addresses: names in the path, filters in the query string.
 
 import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone.ts'
 
 export class BadAddress extends Error {}
 
-/** Error for an address that leads to something that does not exist. */
+/** Error for an address of something that does not exist. */
 export class NotThere extends Error {}
 
 const longestText = 8_000

@@ -1,4 +1,4 @@
-// Builds the web application of the desk: routes, sign-in, pages and live updates.
+// Builds the desk's web application: routes, sign-in, pages and live updates.
 
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
@@ -84,7 +84,7 @@ function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Fr
   return { assets, pages, page, leave: guard.sessions !== null, again: null }
 }
 
-/** Streams a file. An error that occurs before the first piece is shown as a page. */
+/** Streams a file. An error before the first piece is sent is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)
@@ -93,7 +93,7 @@ async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage):
   await once(body, 'readable')
   return c.body(Readable.toWeb(body) as ReadableStream<Uint8Array>, 200, {
     ...pageHeaders,
-    // A stored body is untrusted, so it must not run as a page of the desk.
+    // A stored body is untrusted, so it must not run as a desk page.
     'content-security-policy': "default-src 'none'; sandbox",
     'content-type': type,
     'content-disposition': `attachment; filename="${name.replace(/[^\w.-]+/g, '_')}"`,

@@ -1,4 +1,4 @@
-// Reads the style sheet and scripts of the desk, and sets the headers of its pages.
+// Reads the desk's style sheet and scripts, and sets its page headers.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ function assetOf(name: string, type: string) {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** Headers of a page, which prevent the page from loading anything from other origins. */
+/** Page headers, which prevent a page from loading anything from other origins. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':

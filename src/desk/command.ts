@@ -42,7 +42,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
 
-/** Starts the desk within the process of a worker or scheduler. The desk then serves only this machine. */
+/** Starts the desk within a worker or scheduler process. The desk then serves only this machine. */
 export async function startDeskBeside(
   { config, report }: { config: Config; report: (line: string) => void },
   typed: string | true,

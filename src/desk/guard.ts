@@ -1,4 +1,4 @@
-// Access to the desk: sign-in, sign-out, and the origin of requests.
+// Access to the desk: sign-in, sign-out, and request origins.
 
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -42,8 +42,8 @@ export class HostGuard {
   }
 
   /**
-   * Throws for requests from other sites. The domain of another site may resolve to this address (DNS rebinding), and
-   * its pages may send requests to the desk.
+   * Throws for requests from other sites. Another site's domain may resolve to this address (DNS rebinding), and its
+   * pages may send requests to the desk.
    */
   checkSource(c: Context<DeskEnv>): void {
     const host = hostOf(c.req.header('host'))
@@ -152,7 +152,7 @@ export function addDoor(
   })
 }
 
-/** Accepts only a path of the desk: a redirect to another site would abuse the visitor's trust. */
+/** Accepts only a path on the desk: a redirect to another site would abuse the visitor's trust. */
 function localPath(to: string | undefined): string {
   const base = 'http://desk.invalid'
   const url = to?.startsWith('/') === true ? parseUrl(to, base) : null

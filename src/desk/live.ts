@@ -1,4 +1,4 @@
-// Pushes changed parts of a page to the browser.
+// Pushes a page's changed parts to the browser.
 
 import { setMaxListeners } from 'node:events'
 import type { Context } from 'hono'
@@ -83,7 +83,7 @@ export class LiveRooms {
   readonly #closing = new AbortController()
 
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
-    // Each open page listens for the shutdown of the desk.
+    // Each open page listens for the desk's shutdown.
     setMaxListeners(0, this.#closing.signal)
     this.#rooms = new Map(
       pages

@@ -1,4 +1,4 @@
-// Types of a page: its address, its data, its HTML.
+// Types for pages: address, data and HTML.
 
 import type { Config } from '../base/config.ts'
 import type { Database, Pool } from '../base/database/database.ts'
@@ -7,7 +7,7 @@ import type { Mill } from '../core/mill.ts'
 import type { PageAddress } from './address.ts'
 import type { Html } from './drawing/html.ts'
 
-/** Read-only access to the data of a page. */
+/** Read-only access to a page's data. */
 export interface DeskReading {
   readonly config: Config
   readonly mill: Mill
@@ -38,8 +38,8 @@ export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'susp
   readonly filters: URLSearchParams
   readonly zone: string
   /**
-   * Builds an address of the desk with the filters that every page has. Returns null if the address can't be linked
-   * from this page.
+   * Builds a desk address with the filters that every page has. Returns null if the address can't be linked from this
+   * page.
    */
   readonly href: (
     path: string,
@@ -47,13 +47,13 @@ export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'susp
   ) => string | null
   /** Builds the id of an element. Parts that occur more than once need distinct ids. */
   readonly id: (name: string) => string
-  /** True in a report file, in which a form has no server to send requests to. */
+  /** True in a report file, where a form has no server to send requests to. */
   readonly still: boolean
 }
 
 export interface View {
   readonly title: string
-  /** A sentence below the title that describes the contents and the filters of the page. */
+  /** A sentence below the title that describes the page's contents and filters. */
   readonly lead?: Html | string
   readonly body: Html
   /** True if the contents do not depend on the selected origins. */
@@ -65,7 +65,7 @@ export type LiveParts = Readonly<Record<string, Html>>
 
 /** A page without the types of its recipe: all pages have this one type. */
 export interface DeskPage {
-  /** Pattern of the path, such as `/nights/:schedule/:date`. */
+  /** Path pattern, such as `/nights/:schedule/:date`. */
   readonly path: string
   /** Name in the navigation. Pages without a name are reached by links. */
   readonly nav?: string

@@ -1,4 +1,4 @@
-// Builds the context of a page: connections, access, filters, links.
+// Builds the page context: connections, access, filters, links.
 
 import { sql } from '../base/database/kysely.ts'
 import { inTime, withinTime } from '../base/database/sql-file.ts'
@@ -14,7 +14,7 @@ const pageTimeoutMs = 15_000
 const forecastMs = 2_000
 const brieflyMs = 1_000
 
-/** Read access of a page, with the filters that every page has. */
+/** Read access for a page, with the filters that every page has. */
 export async function readingOf(
   { config, tables }: DeskGround,
   address: PageAddress,
@@ -39,7 +39,7 @@ export async function readingOf(
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) =>
       readSnapshot(mill.db, { ...snapshot, role: null }, async (db) => {
-        // Parallel workers would take nearly twice the CPU for a small gain of time.
+        // Parallel workers would take nearly twice the CPU time for a small gain in speed.
         await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
         return read(db)
       }),

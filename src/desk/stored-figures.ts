@@ -1,6 +1,6 @@
 // Caches figures that are computed from stored days.
 
-/** Figures of stored days, cached for each database. The figures stay the same as long as their key stays the same. */
+/** Figures for stored days, cached for each database. The same key always has the same figures. */
 export class StoredFigures<Figures> {
   readonly #known = new WeakMap<object, Map<string, Figures>>()
   readonly #most: number
@@ -9,7 +9,7 @@ export class StoredFigures<Figures> {
     this.#most = most
   }
 
-  /** Returns the figures of a key, and reads them on first use. Without a key, reads the figures every time. */
+  /** Returns the figures for a key, and reads them on first use. Without a key, reads the figures every time. */
   async get(database: object, key: string | null, read: () => Promise<Figures>): Promise<Figures> {
     if (key === null) return read()
     const own = this.#known.get(database) ?? new Map<string, Figures>()

@@ -1,4 +1,4 @@
-// Opens the database for the desk, for reading only.
+// Opens the database for the desk, read-only.
 
 import type { Config } from '../base/config.ts'
 import type { Pool } from '../base/database/database.ts'
@@ -53,7 +53,7 @@ export class DeskTables {
     this.#say = say
   }
 
-  /** If the database is unreachable or of a different release, throws an error that says what to do. */
+  /** If the database is unreachable or belongs to a different release, throws an error that says what to do. */
   async open(): Promise<Opened> {
     this.#opening ??= this.#tryToOpen().catch((error: unknown) => {
       setTimeout(() => (this.#opening = null), restMs).unref()
@@ -113,7 +113,7 @@ export class DeskTables {
   }
 }
 
-/** Reads a value once for all callers, and keeps it for some time. */
+/** Reads a value once for all callers, and caches it for a while. */
 class Recent<Value> {
   #reading: Promise<Value> | null = null
 

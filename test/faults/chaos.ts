@@ -44,7 +44,7 @@ const credits = 400
 const plenty = 1_000_000
 const healWithinMs = 300_000
 
-/** Injects faults for some seconds, then waits until every task has ended, and then checks the result. */
+/** Injects faults for the given time, then waits until every task has ended, and then checks the result. */
 export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   const began = performance.now()
   const site = await Site.open({ ...options, credits })
@@ -68,7 +68,7 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   if (!(await heal(site, crew, say))) say(`tasks stay open: ${await explainStand(site, crew)}`)
   lookout.stop()
   await crew.end()
-  // Workers that have just ended may have left answers in files, which these settle.
+  // Workers that have just ended may have left answers in files, which these commands settle.
   for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
   const verified = (await site.command('verify')) === 0
   // After an answer to a different query, a repeated answer is not trusted, so lost calls are bought again.
@@ -93,7 +93,7 @@ function limitsOf({ redis, disk, clockShifter }: Site) {
   return { impossible, notDone }
 }
 
-/** Waits until every task has ended; returns false if some have not after a long time. */
+/** Waits until every task has ended; returns false if some have not ended after a long time. */
 async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<boolean> {
   for (const wallet of site.wallets) {
     await wallet.front.set({ faults: [], credits: plenty })
@@ -149,16 +149,14 @@ async function judge(
 }
 
 /**
- * Below this balance, reservations may wait for certainty: several of the most expensive calls, and the first bound of
- * a new account.
+ * Below this balance, reservations may wait until the balance is certain. The amount covers several of the most
+ * expensive calls, and a new account's first bound.
  */
 const roomCredits = 60
 /** With fewer tasks than this, all of them may be held by disturbed workers. */
 const fewTasks = 60
 
-/**
- * Workers that could settle something now. The workers of an account that is stopped or has too few credits are idle.
- */
+/** Workers that could settle something now. Workers on an account that is stopped or has too few credits are idle. */
 async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
   const pace = await site.database.ask(witnessPace)
   if (pace.due < fewTasks) return { settled: pace.settled, able: new Set() }
@@ -193,7 +191,7 @@ interface StandWitness {
   readonly calls: unknown
   readonly tasks: unknown
   readonly slices: unknown
-  /** Jobs of the queue, if it is in the database. */
+  /** Jobs in the queue, if the queue is in the database. */
   readonly jobs: unknown
 }
 

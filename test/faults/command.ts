@@ -19,7 +19,7 @@ export interface ChaosFlags {
   readonly json?: true
 }
 
-/** Injects faults for as long as the flags say, and prints the comparison of the API's records with the tables. */
+/** Injects faults for as long as the flags specify, and prints the comparison of the API's records with the tables. */
 export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Promise<Exit> {
   const { backend } = options
   if (backend !== 'postgres' && backend !== 'redis') {
@@ -66,7 +66,9 @@ const words: Readonly<Record<Strike, string>> = {
   keyChanges: 'changes of a key',
 }
 
-/** Formats the faults, those that could not be caused, and their effects as lines; the most important last. */
+/**
+ * Formats the faults, those that could not be caused, and their effects as lines, with the most important line last.
+ */
 function tellJudgement(
   judgement: Judgement,
   { strikes, notDone }: { strikes: Strikes; notDone: readonly string[] },

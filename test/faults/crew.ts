@@ -18,7 +18,7 @@ export class Crew {
   readonly #options: CrewOptions
   readonly #hands = new Map<Seat, Program>()
   readonly #frozen = new Set<Program>()
-  /** Workers that were told to end: a second signal would make them abandon their calls. */
+  /** Workers that were told to end. A second signal would make them abandon their calls. */
   readonly #leaving = new Set<Program>()
   #ending = false
   /** Output of workers that exited unexpectedly. */
@@ -29,7 +29,7 @@ export class Crew {
     for (const seat of options.seats) this.#take(seat)
   }
 
-  /** Sends a signal to a worker that is not frozen; false if all are. */
+  /** Sends a signal to a worker that is not frozen; returns false if all workers are frozen. */
   strike(luck: number, signal: NodeJS.Signals): boolean {
     const hand = this.#awake(luck)
     if (hand === undefined) return false
@@ -37,12 +37,12 @@ export class Crew {
     return true
   }
 
-  /** Tells every worker of an account to end; others replace them. */
+  /** Tells an account's workers to end; new workers replace them. */
   relieve(wallet: Wallet): void {
     for (const [seat, hand] of this.#hands) if (seat.wallet === wallet) this.#tell(hand, 'SIGTERM')
   }
 
-  /** Freezes a worker, like a paused machine. */
+  /** Freezes a worker, as if its machine were paused. */
   freeze(luck: number, ms: number): boolean {
     const hand = this.#awake(luck)
     if (hand === undefined) return false
@@ -139,7 +139,7 @@ function chosen<T>(from: readonly T[], luck: number): T | undefined {
   return from[Math.floor(luck * from.length)]
 }
 
-/** Dependencies of a worker. */
+/** A worker's dependencies. */
 type Cable = 'database' | 'queue' | 'api'
 
 interface SeatOptions {
@@ -147,7 +147,7 @@ interface SeatOptions {
   readonly databaseUrl: string
   /** Null if the queue is in the database. */
   readonly redisUrl: string | null
-  /** A file that sets its clock, and the library that reads it; null if there is none. */
+  /** A file that sets the worker's clock, and the library that reads the file; null if there is none. */
   readonly clock: { readonly file: string; readonly library: string } | null
 }
 
@@ -186,7 +186,7 @@ export class Seat {
     return seat
   }
 
-  /** A random one of its connections. */
+  /** One of its connections, chosen at random. */
   wire(luck: number): Wire {
     const wires = [...this.#wires.values()]
     const wire = wires[Math.floor(luck * wires.length)]

@@ -61,7 +61,7 @@ export class Front {
     if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
   }
 
-  /** Each request uses a new connection, because an idle one may be closed just when it is reused. */
+  /** Each request uses a new connection, because an idle one may be closed just as it is reused. */
   #ask(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(`${this.#admin}/${path}`, { ...init, headers: { connection: 'close' } })
   }
@@ -95,7 +95,7 @@ export interface Wallet {
   readonly front: Front
 }
 
-/** Settings of a command that buys from this account. */
+/** Settings for a command that buys from this account. */
 export function settingsOf({ name, front }: Wallet): Environment {
   return { MILL_ACCOUNT: name, SEARCH_API_URL: front.url, SEARCH_API_KEY: front.key }
 }

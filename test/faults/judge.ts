@@ -4,13 +4,13 @@ import { codeOf } from '../../src/base/errors.ts'
 import type { FrontBooks } from './front.ts'
 import type { PurseWitness, Sums, TaskWitness } from './witness.ts'
 
-/** A period whose events the tables lost when a copy was restored; milliseconds since 1970. */
+/** A period whose events the tables lost when a copy was restored, in milliseconds since 1970. */
 export interface Setback {
   readonly from: number
   readonly until: number
 }
 
-/** Credits that an account lost, or may have lost, without any worker being able to know it at that time. */
+/** Credits that an account lost, or may have lost, without any worker being able to know at the time. */
 export interface Excuse {
   readonly account: string
   readonly at: number
@@ -28,9 +28,9 @@ export interface Judgement {
   readonly creditsUsed: number
   readonly creditsHeld: number
   readonly ambiguous: number
-  /** Charges of calls that the tables lost when a copy was restored. */
+  /** Charges for calls that the tables lost when a copy was restored. */
   readonly forgotten: number
-  /** External spend of the accounts. */
+  /** External spend across all accounts. */
   readonly foreign: number
   /** Credits that were charged although the reply reports no cost. */
   readonly lied: number
@@ -51,7 +51,7 @@ export interface Evidence {
   /** The API's records for each account, by the account's name. */
   readonly books: ReadonlyMap<string, FrontBooks>
   readonly setbacks: readonly Setback[]
-  /** Calls that requested the balance of a new key. */
+  /** Calls that read a new key's balance. */
   readonly keyChecks: readonly Excuse[]
   /** Maximum time until a worker knows about external spend. */
   readonly unknownForMs: number
@@ -256,7 +256,7 @@ function problem(count: number, words: string): string[] {
   return count === 0 ? [] : [`${count} ${words}`]
 }
 
-/** Files in a folder that contain a text: logs, the files of the database, of the queue, and all others. */
+/** Files in a folder that contain a text: logs, database files, queue files, and all others. */
 export function filesHolding(folder: string, text: string): string[] {
   const forms = [text, Buffer.from(text).toString('base64').replace(/=+$/, '')]
   const wanted = forms.map((form) => Buffer.from(form))

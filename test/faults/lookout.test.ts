@@ -17,7 +17,7 @@ function openLookout() {
     lookout.stop()
     for (const see of asked) see(null)
   })
-  /** Repeats this state at each check, for this period. */
+  /** Shows this state at each check during this period. */
   const show = async (look: Look | null, ms: number) => {
     for (let shown = 0; shown < ms; shown += lookMs) {
       await expect.poll(() => asked, { interval: 1 }).toHaveLength(1)

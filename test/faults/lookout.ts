@@ -9,9 +9,9 @@ export interface Look {
 }
 
 interface LookoutOptions {
-  /** Null while this is unknown, or while no progress can be expected. */
+  /** Null while the state is unknown, or while no progress can be expected. */
   readonly look: () => Promise<Look | null>
-  /** Time is counted in checks, so that a slow machine, which checks less often, does not lengthen it. */
+  /** Stalls are measured in checks, so that a slow machine, which checks less often, does not lengthen them. */
   readonly everyMs: number
   /** A stall longer than this is reported. */
   readonly limitMs: number
@@ -20,10 +20,10 @@ interface LookoutOptions {
   readonly explain: () => Promise<string>
 }
 
-/** Measures how long the fleet stalls: no answer is settled, although some worker could have worked all that time. */
+/** Measures how long the fleet stalls: no answer is settled, although a worker could have worked the whole time. */
 export class Lookout {
   readonly #options: LookoutOptions
-  /** Since when each of them could have worked without any settlement. */
+  /** Time since which each worker could have worked, without any settlement. */
   readonly #since = new Map<unknown, number>()
   #settled = ''
   #stopped = false

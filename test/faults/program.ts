@@ -68,10 +68,10 @@ function removeClockMemory(pid = 0): void {
   }
 }
 
-/** Two that start at the same moment may conflict. */
+/** Two processes that start at the same moment may conflict. */
 const tries = 5
 
-/** Settings that shift the clock of a program; null if `faketime` is not installed. */
+/** Settings that shift a program's clock; null if `faketime` is not installed. */
 export function findClockShifter(): string | null {
   for (let count = 0; count < tries; count += 1) {
     const args = ['-f', '+0s', 'sh', '-c', 'echo $LD_PRELOAD']
@@ -82,7 +82,7 @@ export function findClockShifter(): string | null {
   return null
 }
 
-/** The clock of one worker, which jumps while it runs; the monotonic clock continues. */
+/** One worker's clock, which jumps while the worker runs; the monotonic clock continues. */
 export class Clock {
   readonly #file: string
   readonly #library: string
@@ -93,7 +93,7 @@ export class Clock {
     this.set(0)
   }
 
-  /** Sets its difference from the true time from now on. */
+  /** Sets its offset from the true time, from now on. */
   set(seconds: number): void {
     writeFileSync(this.#file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`)
   }

@@ -38,7 +38,7 @@ export class DatabaseServer {
     return new DatabaseServer(home, url)
   }
 
-  /** Ends it like a power cut and starts it again; it recovers from its log. */
+  /** Kills the server as in a power cut and starts it again; it recovers from its log. */
   async restart(awayMs: number): Promise<void> {
     const { data } = await postgresStatus(this.#home)
     const found = data === null ? null : findPostmaster(data)
@@ -50,7 +50,7 @@ export class DatabaseServer {
     await this.ensure()
   }
 
-  /** Starts it if it ended because of a full disk. */
+  /** Starts the server if it has stopped, for example because of a full disk. */
   async ensure(): Promise<void> {
     await ensurePostgres(this.#home)
   }
@@ -65,7 +65,7 @@ export class DatabaseServer {
     await replaceDatabase(this.url, { from: copy, to: this.#name })
   }
 
-  /** A new connection for each query, because a permanent one would break with each restart of the server. */
+  /** Opens a new connection for each query, because a permanent one would break whenever the server restarts. */
   async ask<T>(question: (db: Database) => Promise<T>): Promise<T> {
     const db = openDatabase(openPool(this.url, { name: 'chaos', max: 1 }))
     try {
@@ -102,7 +102,7 @@ export class Redis {
     return redis
   }
 
-  /** Ends it like a power cut; data that was not yet on disk is lost. */
+  /** Kills Redis as in a power cut and starts it again; data that was not yet on disk is lost. */
   async restart(awayMs: number): Promise<void> {
     await this.#end('SIGKILL')
     await pause(awayMs)
@@ -192,14 +192,14 @@ export class Redis {
   }
 }
 
-/** A file system that grows: memory is used only for written data. */
+/** Size of a file system in memory, which takes up memory only for written data. */
 const roomy = '4g'
 const spareBytes = 128 * 1_024
 const mostSpareBytes = 64 * 1_024 * 1_024
 
-/** Folder with all data of the site; it can be full. */
+/** Folder with all site data, which can be made full. */
 export interface Disk {
-  /** From now on, almost no space is left. */
+  /** Leaves almost no space from now on. */
   readonly fill: () => void
   readonly free: () => void
 }
@@ -239,7 +239,7 @@ export function openDisk(
   }
 }
 
-/** Without permission to mount a file system, the folder of paid answers refuses writes, which would not stop root. */
+/** Without permission to mount a file system, the folder of paid answers refuses writes. This would not stop root. */
 function refusing(folder: string): Disk | null {
   if (process.platform === 'win32') return null
   const spool = join(folder, 'spool')
@@ -253,7 +253,7 @@ function mount(args: readonly string[]): boolean {
 
 /**
  * Replaces one database with a copy of another, like a restored dump. All connections to either are closed, and none is
- * accepted before it is done.
+ * accepted until the replacement is done.
  */
 export async function replaceDatabase(
   server: string,

@@ -16,7 +16,7 @@ export interface SiteOptions {
   readonly seed: string
   readonly credits: number
   readonly workers: number
-  /** Lanes of each worker. */
+  /** Lanes per worker. */
   readonly lanes: number
   readonly env: Environment
   readonly closers: Closers
@@ -26,7 +26,8 @@ export interface SiteOptions {
   /** If true, the API supports `Idempotency-Key`. */
   readonly replays: boolean
   /**
-   * If true, the API reports wrong prices and answers other queries, others spend from the accounts, and keys change.
+   * If true, the API reports wrong prices and answers other queries, other programs spend from the accounts, and keys
+   * change.
    */
   readonly lying: boolean
 }
@@ -126,7 +127,7 @@ export class Site {
   ): Promise<number | null> {
     const program = this.#start(job, settingsOf(wallet), args)
     const code = await program.ended
-    // The violated check is in the middle of the output of verify.
+    // The violated check is in the middle of verify's output.
     const said = job === 'verify' ? program.lastWords() : lastLine(program)
     if (code !== 0) this.#options.say(`${job} ended with ${code}: ${said}`)
     return code
@@ -143,7 +144,7 @@ export class Site {
     if (code === 0) this.#waves += 1
   }
 
-  /** The next list has a new name, because the tables may have lost the last one, while the API has not. */
+  /** Gives the next list a new name, because the tables may have lost the last list, but the API has not. */
   skipWave(): void {
     this.#waves += 1
   }
@@ -176,7 +177,7 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
   return folder
 }
 
-/** The output of a stand-in contains its key, so it is stored outside the folder that is searched for keys. */
+/** A stand-in's output contains its key, so it is stored outside the folder that is searched for keys. */
 async function openPurse(
   { seed, credits, closers, replays, lying }: SiteOptions,
   { name, folder, env }: { name: string; folder: string; env: Environment },

@@ -1,4 +1,4 @@
-/** Faults of the API, in about one of eight requests. */
+/** API faults, in about one in eight requests. */
 const faults = [
   { kind: 'status', status: 503, chance: 0.03 },
   { kind: 'status', status: 500, charged: true, chance: 0.01 },
@@ -24,7 +24,7 @@ const lies = [
 
 const dearest = 3
 
-/** The stand-in during the run: prices between one and three credits, answers out of order. */
+/** Stand-in settings during the run: prices between one and three credits, answers out of order. */
 export function frontKnobs(seed: string, { credits, lying }: { credits: number; lying: boolean }) {
   return {
     seed,
@@ -45,7 +45,7 @@ export const longestStandMs = leaseMs + 5_000
 /** A request in transit when the tables were restored may reach the API this much later. */
 export const straggleMs = 2 * leaseMs
 
-/** Settings of the workers: a short lease, so that freezes last longer than it. */
+/** Worker settings: a short lease, so that freezes outlast it. */
 export const workerSettings = {
   MILL_CREDIT_FLOOR: String(floor),
   MILL_LEASE_MS: String(leaseMs),
@@ -75,14 +75,14 @@ const pack = {
 
 export type Strike = keyof typeof pack
 
-/** Faults that only an account with a lying API and other users has. */
+/** Faults that occur only for an account with a lying API and other users. */
 export const onlyWithLies = ['foreignSpends', 'keyChanges'] as const
 
 /** The most credits that others spend at once. */
 export const foreignCredits = 12
-/** Maximum cost of the calls that read the balance of a new key, which go out beside those of the old one. */
+/** Maximum cost of the calls that read a new key's balance, which are sent alongside calls with the old key. */
 export const keyCheckCredits = 2 * dearest
-/** External spend is known once an answer that was requested later is stored, within this time. */
+/** External spend is known within this time, once an answer that was requested later is stored. */
 export const unknownForMs = 6 * leaseMs
 
 /** Number of times that each fault was injected. */

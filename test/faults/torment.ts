@@ -16,7 +16,7 @@ import {
 
 const moreCredits = 250
 export const wave = 400
-/** Requests are lost, or replies, or both. */
+/** Requests, replies or both are lost. */
 const silences = [['back'], ['there'], ['there', 'back']] as const
 
 interface TormentOptions {
@@ -30,9 +30,9 @@ interface TormentOptions {
 /** Injects random faults while workers buy, run out of tasks and credits, and get more of both. */
 export class Torment {
   readonly strikes = noStrikes()
-  /** Periods that the tables lost when a copy was restored, by the clock of the API. */
+  /** Periods that the tables lost when a copy was restored, by the API's clock. */
   readonly setbacks: Setback[] = []
-  /** Times at which keys changed, and the possible cost of reading the balance of the new key. */
+  /** Times at which keys changed, and the possible cost of reading the new key's balance. */
   readonly keyChecks: Excuse[] = []
   readonly #options: TormentOptions
   #storeStrike: Promise<void> | null = null
@@ -54,7 +54,7 @@ export class Torment {
   mayEnd(code: number | null): boolean {
     if (code === null || code === exits.done || code === exits.unreachable) return true
     if (code === exits.usage) return this.#full
-    // With a key that is no longer accepted.
+    // The worker's key is no longer accepted.
     return code === exits.key && this.strikes.keyChanges > 0
   }
 
@@ -64,7 +64,7 @@ export class Torment {
     const { luck, impossible } = this.#options
     const feeding = this.#feed(left)
     const draw = openPack(luck, impossible)
-    // Workers take some seconds to start, and the first calls of a new account are few.
+    // Workers take a few seconds to start, and a new account makes only a few calls at first.
     await pause(Math.min(6_000, left() / 4))
     // A short run has more faults per second.
     const density = ms < 60_000 ? 2 : 1
@@ -79,8 +79,8 @@ export class Torment {
   }
 
   /**
-   * Credits are added when nothing is bought any more, so that the floor is reached repeatedly. Tasks are added before
-   * they run out.
+   * Credits are added when purchases have stopped, so that the floor is reached repeatedly. Tasks are added before they
+   * run out.
    */
   async #feed(left: () => number): Promise<void> {
     const { site } = this.#options
@@ -93,7 +93,8 @@ export class Torment {
         const sums = await wallet.front.sums()
         const still = sums.charged === charged.get(wallet)
         charged.set(wallet, sums.charged)
-        // The first stop happens without intervention: nothing is reserved yet, and the floor is reached closely.
+        // The first stop happens without intervention: nothing is reserved yet, and the balance ends up close to the
+        // floor.
         if (!still || sums.charged === 0 || left() === 0) continue
         await wallet.front.set({ credits: sums.balance + moreCredits })
         await site.command('resume', [], wallet)
@@ -137,7 +138,7 @@ export class Torment {
     }
   }
 
-  /** Disturbs the connections of a worker for a while, possibly longer than its lease. */
+  /** Disturbs a worker's connections for a while, possibly longer than its lease. */
   #strikeSeat(
     name: 'delays' | 'silences' | 'cuts' | 'strandings' | 'clockSteps',
     whom: number,
@@ -156,7 +157,7 @@ export class Torment {
     return true
   }
 
-  /** An unannounced renewal of the plan while calls are in flight. */
+  /** An unannounced plan renewal while calls are in flight. */
   #renew({ front }: Wallet): boolean {
     const renewal = front
       .sums()
@@ -166,13 +167,13 @@ export class Torment {
     return true
   }
 
-  /** Another program that uses the account. */
+  /** Spending by another program that uses the account. */
   #spend({ front }: Wallet, size: number): boolean {
     void front.set({ spend: Math.ceil(size * foreignCredits) })
     return true
   }
 
-  /** A new key, workers that start with it, and the end of the old key some time later. */
+  /** Issues a new key, starts workers with it, and revokes the old key some time later. */
   #changeKey(wallet: Wallet): boolean {
     if (this.#rotating.has(wallet)) return false
     this.#rotating.add(wallet)
@@ -200,7 +201,10 @@ export class Torment {
     say(`the database was set back by ${Math.round((Date.now() - from) / 1_000)} s`)
   }
 
-  /** No space for database, queue or unwritten answers, while a worker that has some is told to end. */
+  /**
+   * Leaves no space for the database, the queue or unwritten answers, while a worker with unwritten answers is told to
+   * end.
+   */
   async #fillDisk(ms: number): Promise<void> {
     const { site, crew, luck } = this.#options
     this.#full = true

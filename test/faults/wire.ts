@@ -9,7 +9,7 @@ import {
 /** The direction of a connection: from the client or from the server. */
 type Way = 'there' | 'back'
 
-/** Current behaviour of a wire; all of its connections check it before each piece. */
+/** Current behaviour of a wire; all connections through the wire check it before each piece. */
 interface Weather {
   delayMs: number
   readonly held: Set<Way>
@@ -17,10 +17,10 @@ interface Weather {
   holdWhen: (() => boolean) | null
 }
 
-/** A message in transit: bytes, an orderly end, or a break. */
+/** A message in transit: bytes, an orderly close, or a break. */
 type Freight = Buffer | 'end' | 'break'
 
-/** A connection that was not told of its end is given up after this time, as TCP would do eventually. */
+/** A connection that was not notified of its end is dropped after this time, as TCP would do eventually. */
 const strandedMs = 30_000
 
 /** One direction of a connection: pieces leave in order, none before its time. */
@@ -133,7 +133,7 @@ export class Wire {
     this.port = (server.address() as AddressInfo).port
   }
 
-  /** Starts it in front of a server; connections to its port are forwarded. */
+  /** Starts a wire in front of a server; connections to its port are forwarded. */
   static async open(host: string, port: number): Promise<Wire> {
     const server = createServer({ allowHalfOpen: true })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -149,7 +149,7 @@ export class Wire {
     return wire
   }
 
-  /** The address of the server through this wire. */
+  /** The server's address through this wire. */
   addressOf(server: string): string {
     return Object.assign(new URL(server), { hostname: '127.0.0.1', port: String(this.port) }).href
   }

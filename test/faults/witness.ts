@@ -7,7 +7,7 @@ export interface TaskWitness {
   readonly q: string
   readonly state: string
   readonly ambiguous: number
-  /** Its calls that may have been charged, without those that were never sent or were rejected at no cost. */
+  /** Its calls that may have been charged, excluding those that were never sent or were rejected at no cost. */
   readonly chargeable: number
 }
 

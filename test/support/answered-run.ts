@@ -1,5 +1,5 @@
-// answerRun(db, { run, at, supplier, firstTens }) → answers every open task of a run with the pages of a generated
-// history, by the text of the query; a query without pages fails. The run is then done. Nothing is bought.
+// answerRun(db, { run, at, supplier, firstTens }) → answers every open task of a run with pages from a generated
+// history, by query text; a query without pages fails. The run is then done. Nothing is bought.
 import { sql } from 'kysely'
 import type { FirstTen } from '../../src/features/cadence/night.ts'
 import { contentId } from '../../src/base/query.ts'

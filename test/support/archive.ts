@@ -1,5 +1,6 @@
-// const past = await makePast(database, 'seed')  → a few nights with odd texts, late, reused and refused answers, written
-// straight into the tables. moveAll(database, folder) archives them; readTables(pool) is what the tables hold, row by row.
+// const past = await makePast(database, 'seed') → a few nights with odd texts and with late, reused and refused
+// answers, written straight into the tables. moveAll(database, folder) archives them; readTables(pool) returns the
+// content of the tables, row by row.
 import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep, bringBack } from '../../src/features/archive/day.ts'
 import { ParquetEngine } from '../../src/features/archive/engine.ts'
@@ -26,7 +27,7 @@ const odd = [
   '12345678901234567890',
 ]
 
-/** Some nights of a few queries, with data that is difficult to archive. */
+/** Several nights of a few queries, with data that is difficult to archive. */
 export async function makePast(database: FreshDatabase, seed: string, nights = 5): Promise<Story> {
   const { pool } = database
   const random = seeded(seed)

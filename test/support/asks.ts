@@ -1,7 +1,7 @@
-// asksOf(page) → every question in a page of the docs; withAnswers(page, answers) → the page with their answers.
+// asksOf(page) → every question on a docs page; withAnswers(page, answers) → the page with their answers.
 
 interface Ask {
-  /** A question of the library, or SQL. */
+  /** A question from the library, or SQL. */
   readonly typed: string
   readonly flags: readonly string[]
 }
@@ -10,7 +10,7 @@ interface Ask {
 const blocks =
   /(?<head>```console\n\$ npm run sql -- (?<line>[^\n]*)\n|```sql\n(?<statement>[^`]*)```\n\n```text\n)[^`]*```/g
 
-/** The questions of a page in order. */
+/** The questions on a page, in order. */
 export function asksOf(page: string): readonly Ask[] {
   return [...page.matchAll(blocks)].map(({ groups }) =>
     groups?.['line'] === undefined

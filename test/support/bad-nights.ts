@@ -2,7 +2,7 @@
 export type Random = () => number
 export type Pages = readonly number[]
 
-/** Results of a night for each query: null if it failed, an empty list if it is empty. */
+/** A night's results for each query: null if the query failed, an empty list if its answer is empty. */
 export type Answers = (Pages | null)[]
 
 export const pick = (random: Random, many: number) => Math.floor(random() * many)
@@ -96,5 +96,5 @@ export const faults: Readonly<Record<string, (world: World, random: Random) => T
   slow: ({ truth }) => ({ answers: [...truth], hours: 9 }),
   'a new price': ({ truth }) => ({ answers: [...truth], price: 4 }),
 }
-/** Nights with these faults are odd, and their ranks are true. */
+/** Nights with these faults are odd, but their ranks are true. */
 export const harmless = ['slow', 'a new price']

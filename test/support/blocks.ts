@@ -1,5 +1,5 @@
 // const blocks = await mostBlocks(client, text, parameters)
-//   → the largest number of blocks that a node of the statement read, which does not depend on the machine. The
+//   → the largest number of blocks that a plan node of the statement read, which does not depend on the machine. The
 //   statement is executed.
 // const rows = await touchedRows(client, text, parameters)
 //   → the number of rows that its nodes returned or discarded in total.

@@ -1,5 +1,5 @@
 // const { primary, standby } = await openCluster(folder): a server and its standby, from Debian's PostgreSQL. Used for
-// tests of replication, which the tests' own server does not have.
+// replication tests, because the tests' own server has no standby.
 import { execFile } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,6 @@ const tool = (name: string, ...args: readonly string[]) =>
 /** One server of a cluster. */
 export interface ClusterServer {
   readonly url: string
-  /** Kills it. */
   readonly kill: () => Promise<void>
   readonly promote: () => Promise<void>
 }

@@ -1,6 +1,5 @@
-// const database = await freshDatabase()  → { url, pool, db, close }: a migrated, empty database for the caller,
-// created in about 50 ms. `close` drops it; without a close it remains until the run ends. `freshUrl()` returns only
-// the address.
+// const database = await freshDatabase() → { url, pool, db, close }: a migrated, empty database for the caller, created
+// in about 50 ms. `close` drops it; otherwise, it remains until the run ends. `freshUrl()` returns only the address.
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inject } from 'vitest'
@@ -19,7 +18,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return open(await freshUrl())
 }
 
-/** A copy of a database without connections. */
+/** A copy of a database that has no connections. */
 export async function copyOf(url: string): Promise<FreshDatabase> {
   return open(await create(new URL(url).pathname.slice(1)))
 }
@@ -52,8 +51,8 @@ async function create(template: string): Promise<string> {
 let administration: Pool | undefined
 
 /**
- * One connection for all databases that this worker of the test runner creates and drops: connecting costs the server
- * more than copying the template does. The pool closes it after ten idle seconds.
+ * One connection for all databases that this test worker creates and drops: connecting costs the server more than
+ * copying the template does. The pool closes it after ten idle seconds.
  */
 async function administer(statement: string): Promise<void> {
   administration ??= openPool(inject('adminUrl'), { name: 'tests', max: 1 })

@@ -1,5 +1,5 @@
-// const desk = await openDesk(database.url) → a desk on a free port, over HTTP: `desk.get('/')` gives { status, text, headers };
-// `desk.close()` ends it. Other settings and a password are options.
+// const desk = await openDesk(database.url) → a desk on a free port, over HTTP: `desk.get('/')` gives { status, text,
+// headers }; `desk.close()` ends it. Other settings and a password are optional.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -52,7 +52,7 @@ export async function openDesk(
   return { ...desk, told, close, get: (path, ask = {}) => send(desk.port, path, ask) }
 }
 
-/** Without `fetch`, which would not allow a false host name. */
+/** Without `fetch`, which would not allow a fake host name. */
 function send(port: number, path: string, { method = 'GET', headers = {}, body }: Ask) {
   return new Promise<DeskAnswer>((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {

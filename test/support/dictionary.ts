@@ -1,4 +1,4 @@
-// The text of docs/schema.md, generated from the comments in the catalogue of a database.
+// The text of docs/schema.md, generated from the comments in a database's catalogue.
 import type { Pool } from 'pg'
 import { withheld } from '../../src/base/database/reader-role.ts'
 
@@ -21,7 +21,7 @@ const columnsOf = (schema: string): string => `
   select
     relname as relation, relkind as kind, coalesce(obj_description(pg_class.oid, 'pg_class'), '') as about,
     attname as column,
-    -- The release decides how it spells a type with a collation; the type itself is the same.
+    -- Releases spell a type with a collation differently; the type itself is the same.
     format_type(atttypid, atttypmod) || case when attnotnull and relkind = 'r' then ', not null' else '' end as type,
     coalesce(col_description(pg_class.oid, attnum), '') as said
   from pg_class
@@ -32,7 +32,8 @@ const columnsOf = (schema: string): string => `
     and not attisdropped
   order by relkind, relname, attnum`
 
-// Keys are declared from PostgreSQL 18 on; the file is generated from the embedded server, which is newer.
+// Foreign keys are declared only on PostgreSQL 18 or later; the file is generated from the embedded server, which is
+// recent enough.
 const references = `
   select
     source.relname as from, target.relname as to, string_agg(attname, ', ' order by attnum) as columns

@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>
 
 export interface ToldFigures {
   readonly truth: readonly RunTruth[]
-  /** In the order of their numbers. */
+  /** In the order of their ids. */
   readonly lists: readonly string[]
   readonly since: string
   readonly until: string
@@ -36,7 +36,7 @@ export interface ToldFigures {
   readonly page: (path: string) => Promise<{ words: string; text: string }>
 }
 
-/** Runs on these days of these lists, which were bought today. */
+/** Runs of these lists on these days, which were bought today. */
 export async function tellFigures(
   mill: TestMill,
   { lists, since, until }: Pick<ToldFigures, 'lists' | 'since' | 'until'>,
@@ -72,7 +72,7 @@ export async function tellFigures(
     'insert into own_domains (domain, label) values ($1, $1) on conflict do nothing',
     [best.domain],
   )
-  // As a server does automatically after a while.
+  // A server does this automatically after a while.
   await mill.pool.query('analyze')
   const zone = 'UTC'
   const desk = await openDesk(mill.databaseUrl, { settings: { MILL_ZONE: zone } })
@@ -119,14 +119,14 @@ function withNote({ used, uncertain }: RunTruth): string {
   return uncertain === 0 ? `${used}` : `${used} + ${uncertain} uncertain`
 }
 
-/** Credits of each run: status, four pages, report and notice. */
+/** Each run's credits: status, four pages, report and notice. */
 export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise<void> {
   const { truth, since, until, command, page } = told
   const notices = await takeNews(mill.db, ['run_finished'])
   const operations = await page('/operations')
   const nights = (await page(`/nights?since=${since}&until=${until}`)).words
   const report = await reported(told, ['--since', since, '--until', until])
-  // The newest runs and nights are listed.
+  // Only the newest runs and nights are listed.
   for (const one of truth.slice(-30)) {
     const { run: id, list, run_date: date, used, uncertain } = one
     const { runs } = JSON.parse(await command('status', ['--json', '--run', String(id)])) as {
@@ -150,7 +150,7 @@ export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise
   }
 }
 
-/** Credits and coverage of each list and day: two questions, an export, and the page of the list. */
+/** Credits and coverage for each list and day: two questions, an export, and the list's page. */
 export async function expectSameDays(told: ToldFigures): Promise<void> {
   const { truth, lists, since, until, page } = told
   const nights = await ask(told, ['nights', '--since', since, '--until', until])
@@ -174,7 +174,7 @@ export async function expectSameDays(told: ToldFigures): Promise<void> {
   }
 }
 
-/** Sums of lists and of the account: their pages, a question, the report, and the API's charges. */
+/** Sums for lists and for the account: their pages, a question, the report, and the API's charges. */
 export async function expectSameSums(told: ToldFigures, taken: number): Promise<void> {
   const { truth, lists, since, until, page } = told
   const money = (await page('/money')).words
@@ -200,7 +200,7 @@ export async function expectSameSums(told: ToldFigures, taken: number): Promise<
   )
 }
 
-/** The share of a domain on a day: a question, an export, four pages and both reports. */
+/** A domain's share on a day: a question, an export, four pages and both reports. */
 export async function expectSameShare(told: ToldFigures): Promise<void> {
   const { best, page, since } = told
   const { domain, share, day } = best

@@ -1,5 +1,5 @@
 // npm run generate: writes src/base/database/schema.ts and docs/schema.md from a database newly created from sql/, and
-// docs/commands.md, docs/settings.md and the README's table of commands.
+// docs/commands.md, docs/settings.md and the README's command table.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../src/base/root.ts'

@@ -1,5 +1,5 @@
 // makeHistories({ seed, queries, nights, mix }) → histories of queries with known changes: stable and volatile ones,
-// weekly patterns, seasons, bursts, regime changes, groups with the same results, and shocks that affect many.
+// weekly patterns, seasons, bursts, regime changes, groups with the same results, and shocks that affect many queries.
 import { seeded, type Random } from '../../src/service/random.ts'
 import type { QueryHistory } from '../../src/features/cadence/replay.ts'
 
@@ -63,7 +63,7 @@ class World {
   readonly #nights: number
   /** Nights on which results change everywhere, with the share of affected queries. */
   readonly #updates: ReadonlyMap<number, number>
-  /** Nights on which the results of a group change; its queries show mostly the same pages. */
+  /** Nights on which a group's results change; its queries show mostly the same pages. */
   readonly #groupShocks: readonly ReadonlySet<number>[]
 
   constructor(seed: string, queries: number, nights: number) {

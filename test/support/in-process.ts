@@ -1,5 +1,5 @@
-// runHere('status', ['--json'], env) → { code, signal, stdout, stderr }: runs a command of the project in this process,
-// as its job does. A separate process costs a second of CPU before its first line, and most tests check only output and
+// runHere('status', ['--json'], env) → { code, signal, stdout, stderr }: runs a project command in this process, as its
+// job does. A separate process costs a second of CPU before its first line, and most tests check only output and
 // behaviour. Signals, memory and open sockets at exit are tested with `start` of run.ts.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
@@ -21,7 +21,7 @@ interface Invocation {
   readonly argv: string[]
   readonly env: Record<string, string>
   readonly stdin: PassThrough
-  /** Listeners of the command on the process and its streams, to be removed at its end. */
+  /** The command's listeners on the process and its streams, to be removed when it ends. */
   readonly forget: (() => void)[]
   readonly output: { stdout: string; stderr: string }
   readonly exit: (code: number) => void
@@ -30,7 +30,7 @@ interface Invocation {
 const invocations = new AsyncLocalStorage<Invocation>()
 let count = 0
 
-/** Runs a command of the project to completion. Several may run at the same time. */
+/** Runs a project command to completion. Several may run at the same time. */
 export async function runHere(
   command: string,
   args: readonly string[],
@@ -87,7 +87,7 @@ export function guardExit(): void {
   Object.defineProperty(process, 'exit', {
     get: () => exitHere,
     set() {
-      // Assignments of the runner after each file are ignored.
+      // The runner's assignments after each file are ignored.
     },
   })
   process.on('exit', (code) => {

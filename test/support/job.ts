@@ -1,5 +1,5 @@
-// wordsOf('enqueue') → the Node arguments of a command: the compiled program, which starts in a quarter of the time of
-// the sources, or the sources if nothing was compiled (in a benchmark).
+// wordsOf('enqueue') → the Node arguments of a command: the compiled program, which starts in a quarter of the time
+// that the sources take, or the sources if nothing was compiled (in a benchmark).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../src/base/root.ts'

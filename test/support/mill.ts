@@ -108,8 +108,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
 const keyedDatabases = new WeakMap<Pool, Database>()
 
 /**
- * The database as opened by workers, which cache plans. One for each pool, because names of plans belong to a
- * connection.
+ * The database as opened by workers, which cache plans. One for each pool, because plan names belong to a connection.
  */
 function keyedDatabase(pool: Pool): Database {
   const known = keyedDatabases.get(pool) ?? openDatabase(pool, { byKey: true })

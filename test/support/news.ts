@@ -1,4 +1,4 @@
-// await takeNews(mill.db, ['run_suspect']) → the notices of events that were not recorded before, oldest first.
+// await takeNews(mill.db, ['run_suspect']) → the notices about events that were not recorded before, oldest first.
 import { sql } from 'kysely'
 import type { Database } from '../../src/base/database/database.ts'
 import { recordNews } from '../../src/features/notifications/news.ts'

@@ -1,4 +1,4 @@
-// const table = await openNights() → a database and a list on disk, with ticks of schedulers at any chosen time:
+// const table = await openNights() → a database and a list on disk, with scheduler ticks at any chosen time:
 // `table.tickAt('2026-10-03T00:00:20Z', scheduleOf({ list: table.file }))`. Nothing is bought.
 import { decideByName } from '../../src/features/cadence/choose.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ export interface NightTable {
   readonly file: string
   /** Runs whose slices were queued, in order. */
   readonly queued: readonly number[]
-  /** Messages of the ticks, line by line. */
+  /** Messages from the ticks, line by line. */
   readonly told: readonly string[]
   readonly tickAt: (time: string, ...schedules: Schedule[]) => Promise<void>
   readonly nights: () => Promise<readonly NightRow[]>

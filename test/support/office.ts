@@ -13,7 +13,7 @@ export interface CountedSlice {
   readonly open: boolean
 }
 
-/** A database and a folder of lists, for tests of planning. */
+/** A database and a folder of lists, for planning tests. */
 export interface Office {
   readonly desk: Desk
   /** Writes a list and returns the order for planning it. */

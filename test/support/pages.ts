@@ -44,7 +44,7 @@ ${sections.join('\n')}
 `
 }
 
-/** The names behind the word of a group, which only the program of the package has. */
+/** The names behind a group's word, which only the package's program has. */
 function grammarOf(group: Group): string {
   if (group.word === undefined) return ''
   const names = [...namesIn(group).keys()].join('|')
@@ -58,7 +58,7 @@ function tableOf(names: readonly string[], base: string): string {
   const rows = names.map((name) => {
     const { about = '', page } = commands.get(name) ?? {}
     const text = about.replaceAll(/--[a-z-]+/g, '`$&`')
-    // Pages of docs/ link to each other without the folder.
+    // Pages in docs/ link to each other without the folder.
     const link = base === '' ? page : page?.replace(/^docs\//, '')
     return `| \`${name}\` | ${text}${link === undefined ? '' : ` ([docs](${link}))`} |`
   })
@@ -99,6 +99,6 @@ function settingsSection(text: string): string {
 
 function defaultOf(name: string): string | undefined {
   const setting: object = settings[name as Name] ?? {}
-  // The folder of this checkout must not appear as a default.
+  // This checkout's folder must not appear as a default.
   return 'fallback' in setting ? String(setting.fallback).replace(`${workplace}/`, '') : undefined
 }

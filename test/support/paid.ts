@@ -5,7 +5,7 @@ import { judge } from '../../src/core/search/verdict.ts'
 
 const asked: Query = { q: 'red shoes', location: null, hl: null, gl: null, num: 10, device: null }
 
-/** The query of all these answers, in its table. */
+/** The query for all these answers, in its table. */
 export async function askQuery(db: Database, q = asked.q): Promise<Query> {
   const query = { ...asked, q }
   const key = queryKey(query)

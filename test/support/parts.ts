@@ -94,7 +94,7 @@ export function has(name: PartName): boolean {
   throw new Error(`expected ${name}, since REQUIRE_PARTS=1, got none; ${parts[name].debian}`)
 }
 
-/** A program on the path, or in Debian's folder of programs for administrators. */
+/** A program on the path, or in Debian's folder for administrators' programs. */
 function onPath(program: string): boolean {
   const folders = [...(processEnvironment()['PATH'] ?? '').split(delimiter), '/usr/sbin']
   return folders.some((folder) => {

@@ -11,7 +11,7 @@ import { temporaryFolder } from './place.ts'
 
 const nobody = 65_534
 
-/** As its package is configured: no parameter of a connection is ignored. */
+/** As its package is configured: no connection parameter is ignored. */
 function settingsOf(server: URL, { port, mode }: { port: number; mode: string }): string {
   const { hostname, username, password } = server
   const words = [`host=${hostname}`, `port=${server.port}`, `user=${decodeURIComponent(username)}`]
@@ -39,7 +39,7 @@ export async function openPooler(
   mkdirSync(own)
   const file = join(own, 'pgbouncer.ini')
   writeFileSync(file, settingsOf(new URL(databaseUrl), { port, mode }))
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
   if ('uid' in user) for (const path of [own, file]) chownSync(path, nobody, nobody)
   const child = spawn(pgbouncer, ['--quiet', file], { cwd: '/', stdio: 'ignore', ...user })

@@ -1,4 +1,4 @@
-// verifyPromises(db) → every check of `verify`, over one snapshot.
+// verifyPromises(db) → runs every check of `verify` on one snapshot.
 import type { Database } from '../../src/base/database/database.ts'
 import { type Check, onSnapshot, runChecks } from '../../src/features/verify/command.ts'
 

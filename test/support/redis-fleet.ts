@@ -1,4 +1,4 @@
-// const guarded = await startGuarded() → a Redis with TLS and one user with the permissions of docs/operations.md.
+// const guarded = await startGuarded() → a Redis with TLS and one user with the permissions in docs/operations.md.
 // const watched = await startWatched() → a master, its replica and a sentinel; `startGuardedWatched()`: with TLS and
 // passwords. const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
 import { execFileSync, spawn } from 'node:child_process'
@@ -13,7 +13,7 @@ import { temporaryFolder } from './place.ts'
 
 const patient = { interval: 50 }
 
-/** The line of the page with the permissions that a Redis user needs. */
+/** The line in docs/operations.md with the permissions that a Redis user needs. */
 function rightsOfPage(): readonly string[] {
   const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
   return (/^user querymill .*$/m.exec(page)?.[0] ?? '').split(' ').slice(1)
@@ -47,7 +47,7 @@ export async function startGuarded() {
   }
 }
 
-/** Passwords of a watched master, and of its sentinel. */
+/** Passwords for a watched master and its sentinel. */
 const passwords = { master: 'master+word', sentinel: 'sentinel&word' }
 
 export async function startWatched() {
@@ -70,7 +70,7 @@ export async function startWatched() {
   }
 }
 
-/** The same with TLS between all of them, and a password for each. */
+/** The same servers with TLS between them, and a password for each. */
 export async function startGuardedWatched() {
   const folder = temporaryFolder('guarded-sentinel')
   const { certificate, key } = makeCertificate(folder)
@@ -162,7 +162,7 @@ export async function startCluster() {
   }
 }
 
-/** Tells the first of them about the newest one. */
+/** Tells the first server about the newest one. */
 async function introduce(servers: readonly RedisServer[], bus: number): Promise<void> {
   const [first, last] = [servers[0], servers.at(-1)]
   if (first === undefined || last === undefined || first === last) return

@@ -1,4 +1,4 @@
-// The Redis of a test run: a redis-server on a free port of this machine, if the program is installed.
+// The Redis for a test run: a redis-server on a free port on this machine, if the program is installed.
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -11,7 +11,7 @@ import { temporaryFolder } from './place.ts'
 export interface RedisServer {
   readonly port: number
   readonly pid: number
-  /** Kills it, like a power cut. */
+  /** Kills Redis, as in a power cut. */
   readonly kill: () => Promise<void>
   readonly close: () => Promise<void>
 }

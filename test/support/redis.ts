@@ -14,7 +14,7 @@ const hasRedis = inject('redisPort') !== 0
 
 let given = 0
 
-/** An empty Redis for the caller: a new database number of the run's server. */
+/** An empty Redis for the caller: a new database number on the run's server. */
 function redisUrl(): string {
   if (!hasRedis) throw new Error('expected a redis-server, got none; ask hasRedis first')
   given += 1

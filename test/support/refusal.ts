@@ -1,4 +1,4 @@
-// await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): makes the server reject rows of a table;
+// await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): makes the server reject rows for a table;
 // `allow` ends this.
 import { sql } from 'kysely'
 import type { Database } from '../../src/base/database/database.ts'
@@ -7,7 +7,7 @@ interface Refusing {
   readonly db: Database
 }
 
-/** Makes the server reject rows of a table with this code, as long as the condition holds. */
+/** Makes the server reject rows for a table with this code, as long as the condition holds. */
 export async function refuse(
   { db }: Refusing,
   table: string,

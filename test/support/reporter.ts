@@ -15,7 +15,7 @@ export const timesFile = join(folder, 'test-times.json')
 export interface Times {
   readonly seconds: number
   readonly tests: number
-  /** Seconds of each file, including imports and hooks. */
+  /** Seconds for each file, including imports and hooks. */
   readonly files: Readonly<Record<string, number>>
 }
 
@@ -42,7 +42,7 @@ export class RunReporter implements Reporter {
   }
 }
 
-/** Vitest reports that a process of its pool ended unexpectedly, but not its exit code or signal. */
+/** Vitest reports that a process in its pool ended unexpectedly, but not its exit code or signal. */
 function tellUnexpectedEnd({ process: child }: { readonly process: ChildProcess }): void {
   child.once('exit', (code, signal) => {
     const ofVitest = child.spawnargs.some((word) => word.includes('vitest'))
@@ -70,7 +70,8 @@ function missingParts(modules: readonly TestModule[]): string[] {
 }
 
 /**
- * Tests that a file skips because a part is missing; those on Redis are as many as the corresponding ones on Postgres.
+ * Number of tests that a file skips because a part is missing; for Redis, the number of corresponding tests on
+ * Postgres.
  */
 function leftOut(module: TestModule, name: PartName): number {
   const text = readFileSync(module.moduleId, 'utf8')

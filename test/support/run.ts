@@ -1,7 +1,7 @@
 // run('enqueue', ['inputs/keywords.csv', '--json'], { DATABASE_URL: url, MILL_HOME: home }) → { code, stdout, stderr }
 // start(…) → the same command while it runs: `line(text)` waits until a line on either stream contains the text,
 // `kill('SIGTERM')` signals it, `ended` is its result.
-// Of the caller's environment, it gets only PATH, HOME and TMPDIR.
+// From the caller's environment, it gets only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
 import { onTestFailed } from 'vitest'
 import { type Environment, processEnvironment } from '../../src/base/config.ts'
@@ -24,7 +24,7 @@ export interface Running {
   readonly stderr: () => string
 }
 
-/** Runs a command of the project to completion in this process. */
+/** Runs a project command to completion in this process. */
 export async function run(
   command: string,
   args: readonly string[] = [],
@@ -37,7 +37,7 @@ export async function run(
   return result
 }
 
-/** Runs a command of the project to completion in a separate process. */
+/** Runs a project command to completion in a separate process. */
 export function runProcess(
   command: string,
   args: readonly string[] = [],
@@ -46,7 +46,7 @@ export function runProcess(
   return start(command, args, env).ended
 }
 
-/** Starts a command of the project. */
+/** Starts a project command. */
 export function start(
   command: string,
   args: readonly string[] = [],
@@ -107,12 +107,12 @@ export function start(
   }
 }
 
-/** A failed test shows the last output of its commands. */
+/** A failed test shows its commands' last output. */
 function tellWhenRed(tell: () => string): void {
   try {
     onTestFailed(() => void process.stderr.write(`${tell()}\n`))
   } catch {
-    // Started for several tests at once, outside of any of them.
+    // Started for several tests at once, outside any test.
   }
 }
 

@@ -1,5 +1,5 @@
-// The PostgreSQL of a test run. TEST_DATABASE_URL=postgres://… names one that is already running (its user must be
-// allowed to create databases); otherwise an embedded one is started in a temporary home and ended afterwards.
+// The PostgreSQL server for a test run. TEST_DATABASE_URL=postgres://… names one that is already running (its user must
+// be allowed to create databases); otherwise an embedded one is started in a temporary home and ended afterwards.
 import { rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import type { Pool } from 'pg'
@@ -10,9 +10,9 @@ import { openPool } from '../../src/base/database/database.ts'
 import { endAfterUs } from './leftovers.ts'
 import { temporaryFolder, withDatabase } from './place.ts'
 
-/** Shared state of the tests of one run. */
+/** State shared by the tests in one run. */
 export interface Server {
-  /** Any database of the server, for creating others. */
+  /** Any database on the server, for creating others. */
   readonly adminUrl: string
   /** A migrated database that others are copied from. */
   readonly template: string
@@ -30,8 +30,8 @@ export async function openServer(): Promise<Server> {
     rmSync(home, { recursive: true, force: true })
   }
   try {
-    // The data of tests may be lost if the machine crashes. No table exists long enough to need autovacuum, which would
-    // connect to each of many databases.
+    // Test data may be lost if the machine crashes. No table exists long enough to need autovacuum, which would connect
+    // to each of many databases.
     const tuning = {
       ...{ fsync: 'off', full_page_writes: 'off', max_connections: '200' },
       autovacuum: 'off',
@@ -44,8 +44,8 @@ export async function openServer(): Promise<Server> {
 }
 
 /**
- * A folder in memory if there is enough of it. Each test creates and drops a database, a folder of hundreds of files.
- * After many deletions, ext4 becomes slow at creating the next one, which took most of the time.
+ * A folder in memory if there is enough memory. Each test creates and drops a database, a folder of hundreds of files.
+ * After many deletions, ext4 becomes slow at creating the next folder, which took most of the test time.
  */
 function quickPlace(): string {
   const memory = '/dev/shm'

@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Starts what the tests of one run share, and returns the function that ends it. */
+/** Starts the servers that the tests in one run share, and returns the function that ends them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   compile()
   const redis = await openRedis()
@@ -34,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** Compiles the program once per run, for commands that tests start as processes, and for programs of the tests. */
+/** Compiles the program once per run, for commands that tests start as processes, and for test programs. */
 function compile(): void {
   const options = { cwd: root, stdio: 'inherit' } as const
   const compiler = join('node_modules', 'typescript', 'bin', 'tsc')

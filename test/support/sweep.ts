@@ -1,5 +1,5 @@
-// await whereFound(db, 'zeppelin') → ['public.queries.q', …]: every column of every table in any schema of the database
-// that contains the words in text, JSON or bytes. It reads the catalogue, so that new columns are included.
+// await whereFound(db, 'zeppelin') → ['public.queries.q', …]: every column of every table, in any schema, that contains
+// the words in text, JSON or bytes. It reads the catalogue, so that new columns are included.
 import { sql } from 'kysely'
 import type { Database } from '../../src/base/database/database.ts'
 
@@ -26,7 +26,7 @@ export async function whereFound(db: Database, words: string): Promise<readonly 
   return found.toSorted()
 }
 
-/** Every column that can contain words, without numbers, times and the like. */
+/** Every column that can contain words, excluding numbers, times and the like. */
 async function columnsOf(db: Database): Promise<readonly Column[]> {
   const { rows } = await sql<Column>`
     select n.nspname as schema, c.relname as table, a.attname as column, t.typname as type

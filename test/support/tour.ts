@@ -1,4 +1,4 @@
-// npm run tour: runs every question of docs/analysis.md again and writes the answers into the page. It uses the
+// npm run tour: runs every question in docs/analysis.md again and writes the answers into the page. It uses the
 // database that DATABASE_URL names, which should come from `npm run demo -- --nights 12`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-// The same conversions as the parsers of src/base/database/database.ts.
+// The same conversions as the parsers in src/base/database/database.ts.
 const parsers = [
   '--numeric-parser=number',
   '--date-parser=string',
   '--type-mapping={"int8":"number"}',
 ]
 
-/** The types of all tables that the query builder reads and writes; views are read only by SQL. */
+/** The types of all tables that the query builder reads and writes; views are read only through SQL. */
 export async function generateTypes(url: string): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('kysely-codegen')
   const program = join(dirname(entry), 'cli', 'bin.js')

@@ -1,5 +1,5 @@
-// const wire = await openWire(databaseUrl) → { url }: the same server through a proxy of the test.
-// `wire.holdReplies(when)`: replies of the server are held back as soon as `when` returns true, until `wire.letGo()`.
+// const wire = await openWire(databaseUrl) → { url }: the same server through a test proxy.
+// `wire.holdReplies(when)`: server replies are held back as soon as `when` returns true, until `wire.letGo()`.
 // `wire.hush()`: nothing passes any more and no connection breaks, as when packets are dropped; `wire.close()` cuts it.
 import { Wire as Cable } from '../faults/wire.ts'
 

@@ -31,7 +31,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
   return new Html(text)
 }
 
-/** Builds an element, such as a shape of a chart. Rounds coordinates, and omits attributes without a value. */
+/** Builds an element, such as a shape in a chart. Rounds coordinates, and omits attributes without a value. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | boolean | null | undefined>>,

@@ -10,7 +10,7 @@ import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
-  /** Value at the time of the point; null for a gap in the line. */
+  /** Value at the point's time; null for a gap in the line. */
   readonly value: number | null
   /** Text shown on hover, if it says more than the value. */
   readonly words?: string
@@ -29,7 +29,7 @@ export interface LineChart {
   readonly series: readonly Series[]
   /** Days, or instants with a time of day. The default is days. */
   readonly grain?: 'day' | 'instant'
-  /** The default is the width of a page. */
+  /** The default is the page width. */
   readonly width?: number
   readonly height: number
   /** Values at the bottom and at the top of the chart. For ranks, the value at the bottom is the higher number. */
@@ -44,7 +44,7 @@ export interface LineChart {
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
-  /** If true, each point is a circle that names its value. */
+  /** If true, each point is a circle labelled with its value. */
   readonly spots?: boolean
   /** If true, points carry data that a script shows on hover. */
   readonly hover?: boolean
@@ -57,11 +57,11 @@ export interface Happening {
   readonly name: string
 }
 
-/** Scales of a chart, and the edges of the part in which lines are drawn. */
+/** Scales of a chart, and the edges of its plot area. */
 interface Frame {
   readonly x: ScaleTime<number, number>
   readonly y: (value: number) => number
-  /** First and last time of the chart. */
+  /** First and last time on the chart. */
   readonly within: readonly [number, number]
   readonly left: number
   readonly right: number
@@ -108,7 +108,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   </svg>`
 }
 
-/** A line at a value of the scale, with its text on the left. */
+/** A line at a value on the scale, with its text on the left. */
 export function gridLine(
   { left, right }: Pick<Frame, 'left' | 'right'>,
   y: number,
@@ -214,10 +214,10 @@ function shorten(name: string): string {
 }
 
 interface PictureOptions {
-  /** Name of the scrollable part. The default is the title of the chart. */
+  /** Name of the scrollable part. The default is the chart's title. */
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows of the file. The default has a column for each line. */
+  /** Rows in the file. By default, there is a column for each line. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 
@@ -308,7 +308,7 @@ function figuresOf({ series, grain = 'day' }: LineChart): readonly (readonly Cel
   return [[grain === 'day' ? 'day' : 'at', ...series.map(({ name }) => name)], ...rows]
 }
 
-// Some systems allow no longer names of files.
+// Some systems do not allow longer file names.
 const longestFileName = 80
 
 function fileName(title: string): string {

@@ -54,7 +54,7 @@ export function to(href: string | null, text: Html | string | number): Html {
   return html`<a href="${href}">${text}</a>`
 }
 
-/** Heading of a section. The id makes the section linkable. */
+/** Section heading. The id makes the section linkable. */
 export interface Titles {
   readonly id: string
   readonly title: Html | string
@@ -156,7 +156,7 @@ export function shareBar(share: number): Html {
   </svg>`
 }
 
-/** Links to the parts before and after the shown one. A missing part is null. */
+/** Links to the parts before and after the one shown. A missing part is null. */
 export function steps(name: string, shown: readonly Content[]): Html {
   return html`<nav class="steps" aria-label="${name}">
     <ul>

@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly look?: 'n' | 'word' | undefined
 }
 
-/** Declares a column: its heading, and a field of the rows or a function of a row. */
+/** Declares a column: its heading, and a field or function of each row. */
 interface ColumnKind<Value> {
   <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>

@@ -1,4 +1,4 @@
-// All pages and files of the desk, in the order of the navigation.
+// All pages and files of the desk, in navigation order.
 
 import type { DeskPage, FilePage } from '../page.ts'
 import { askPage, questionFile, questionPage, sqlFile, sqlPage } from './ask.ts'

@@ -1,4 +1,4 @@
-// The page Ask: runs a question of the library or SQL from a form, and shows the result as a chart and a table.
+// The page Ask: runs a question from the library or SQL from a form, and shows the result as a chart and a table.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, typed as typedWord } from '../../base/cli/text.ts'
@@ -79,7 +79,7 @@ export const askPage = definePage({
 
 const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', npmRun('sql'))
 
-/** Questions that are useful on most mornings, with the flags of an example. */
+/** Questions that are useful on most mornings, with example flags. */
 const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'ranks-losses': {},
   'ranks-reach': { top: '20' },
@@ -107,7 +107,7 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
   )
 }
 
-/** Draws the library of questions. The library is folded unless the visitor searched for a word. */
+/** Draws the question library. It is folded unless the visitor searched for a word. */
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
   return html`<details id="library" ${word === null ? null : html`open`}>
     <summary>

@@ -29,7 +29,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
-    // The rounds are optional, because a long history makes it slow to read them.
+    // The rounds are optional, because they are slow to read if the history is long.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({

@@ -1,4 +1,4 @@
-// The pages of domains: their shares, positions, gains, losses and rivals.
+// Domain pages: shares, positions, gains, losses and rivals.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { siteName } from '../../base/address.ts'
@@ -74,7 +74,7 @@ async function readDomainPage(
   return readDomain(db, known, { ...told, through: (read) => cached.get(memory, key, read) })
 }
 
-/** Key for caching the figures of a domain or page for some days; null if the sums of these days are not stored. */
+/** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
 export async function versionOf(
   db: Database,
   { span, compared }: Pick<DomainDays, 'span' | 'compared'>,
@@ -108,7 +108,7 @@ interface DomainDays {
 
 type Compared = Awaited<ReturnType<typeof readCompared>>
 
-/** Days of a domain, and how its compared figures are read: from the tables, or through a cache. */
+/** A domain's days, and how its compared figures are read: from the tables, or through a cache. */
 interface DomainOrder extends DomainDays {
   readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
 }
@@ -139,7 +139,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Places `ranks` between the positions and the moves of the domain. */
+/** Places `ranks` between the domain's positions and moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -180,7 +180,7 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
     </div>`
 }
 
-/** Draws the gains and losses of a domain between two days, and the domains that took its positions. */
+/** Draws a domain's gains and losses between two days, and the domains that took its positions. */
 function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -212,7 +212,7 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
 
 const mostMoves = 15
 
-/** Draws the queries won next to the queries lost. The table of lost queries has the further columns of `more`. */
+/** Draws the queries won next to the queries lost. The table of lost queries also has the columns in `more`. */
 export function drawWonAndLost<Move extends PlaceMove>(
   {
     compared,
@@ -308,7 +308,7 @@ export function suspectBands(
   }))
 }
 
-// Maximum number of suspect days that are named. The chart and the page Nights give the reasons.
+// Maximum number of suspect days to name. The chart and the page Nights give the reasons.
 const toldSuspects = 5
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {
@@ -319,13 +319,13 @@ function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePl
   ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'day')} before` : ''}.`
 }
 
-/** Positions of a domain or page over some days. */
+/** Positions of a domain or page over several days. */
 interface Holdings extends Pick<DomainDays, 'notes' | 'suspect'> {
   readonly name: string
   readonly days: readonly DomainDay[]
 }
 
-/** Draws the share and the positions of a domain or page over time, as charts and numbers. */
+/** Draws a domain's or page's share and positions over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]

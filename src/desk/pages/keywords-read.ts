@@ -1,4 +1,4 @@
-// Reads the table of keywords: filtered, sorted and paged by the database.
+// Reads the keyword table: filtered, sorted and paged by the database.
 
 import type { Database } from '../../base/database/database.ts'
 import {
@@ -12,12 +12,12 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day with keywords, which are stored or computed from the answers of the day. */
+/** A day with keywords, which are stored or computed from the day's answers. */
 interface KeywordDay {
   readonly day: string
-  /** Id of the row of `finished_days`; null if nothing is stored for the day. */
+  /** Id of the row in `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
-  /** Number of the stored version, used for caching figures of the day. */
+  /** Number of the stored version, used for caching the day's figures. */
   readonly stored: number | null
 }
 
@@ -136,7 +136,7 @@ function keywordsOf<Name extends string>(
     .as(name)
 }
 
-/** Joins the keywords of a day with the keywords of an earlier day to find changes. */
+/** Joins a day's keywords with an earlier day's keywords to find changes. */
 function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
   return db
     .selectFrom(keywordsOf(db, now, 'now'))
@@ -218,7 +218,7 @@ export async function countKeywords(
   return count
 }
 
-/** Reads the keywords of a view in order. Without a limit, reads all of them. */
+/** Reads the keywords in a view, in order. Without a limit, reads all of them. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -311,7 +311,7 @@ export async function readKeywordDetails(
       url: urlOf.get(row.page ?? '') ?? null,
       // Ranks of the keyword, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // Rank of one day and of one week earlier, or of the last stored day before.
+      // Ranks one day and one week earlier, or on the last stored day before that.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }

@@ -1,4 +1,4 @@
-// The pages of lists: their contents, answers and cost.
+// List pages: contents, answers and cost.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -87,7 +87,7 @@ const counts = [
   'others',
 ] as const
 
-/** Draws the answered queries of a list by day, and their cost. */
+/** Draws a list's answered queries by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
     title: `Queries of ${list.name} to be asked, and those answered, day by day`,
@@ -124,7 +124,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   )
 }
 
-/** Draws the queries of a list with their weights, their tags, and the lines that they were read from. */
+/** Draws a list's queries with their weights, their tags, and the lines that they were read from. */
 function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
   const { word, tag, respelled, sheet } = asked
   const differing = { name: 'respelled', value: '1', checked: respelled }

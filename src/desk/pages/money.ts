@@ -60,7 +60,7 @@ async function readMoney(reading: DeskReading, span: DaySpan) {
   return { ...accounts, events, forecast }
 }
 
-/** Reads the balance changes on some days that our calls do not explain with certainty. */
+/** Reads the balance changes, on the given days, that our calls do not explain with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -335,7 +335,7 @@ function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],
 ): Html | null {
-  // A single point in time makes no chart.
+  // A single point in time does not make a chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

@@ -1,4 +1,4 @@
-// The page of one run.
+// The page for one run.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'

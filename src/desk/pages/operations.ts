@@ -57,7 +57,7 @@ type OperationsFound = Awaited<ReturnType<typeof readOperations>>
 
 const shownNotices = 6
 
-/** Reads a snapshot. The forecast may be some seconds older, because it is expensive to compute. */
+/** Reads a snapshot. The forecast may be a few seconds older, because it is expensive to compute. */
 async function readOperations(reading: DeskReading) {
   const forecast = await reading.forecast()
   return reading.books(async (db) => ({

@@ -83,7 +83,7 @@ async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
   }
 }
 
-/** Reads our own domains on a day, and all that are named: first our own, then those of competitors. */
+/** Reads our own domains on a day, and all named domains: first our own, then competitors' domains. */
 export async function readNamed(db: Database, day: string) {
   const ours = await readOursOn(db, day)
   const rivals = await db

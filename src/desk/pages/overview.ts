@@ -60,10 +60,10 @@ export function overviewLead({ standing }: OverviewFound): string {
   return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
 }
 
-/** Share of the clicks that all our own domains have on a day; null if the share is unknown. */
+/** Combined click share of all our own domains on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // For a day that is left out, the previous day is used.
+  // If the day has no share, the last earlier day with one is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',
@@ -119,7 +119,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
 }
 
 /**
- * Lists each bad night as a single item. The item says why the night is left out, and how many of its queries have no
+ * Lists each bad night as a single item. The item says why the night was left out, and how many of its queries have no
  * answer.
  */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {

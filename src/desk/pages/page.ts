@@ -68,7 +68,7 @@ async function readPage(
 const mostQueries = 200
 const mostTitles = 50
 
-/** Reads the positions of a page, without the rows that are not shown. */
+/** Reads a page's positions, without the rows that are not shown. */
 async function readFigures(
   db: Database,
   key: string,
@@ -143,8 +143,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
 }
 
 /**
- * Links to the last night that shows the page, and to a comparison of that night: with the newest night if the page is
- * gone, otherwise with the first night.
+ * Links to the last night that shows the page, and to a comparison of that night with the newest night if the page is
+ * gone, or else with the first night.
  */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
@@ -162,7 +162,7 @@ interface PageQuery {
   readonly best: number
   readonly first: PageDay
   readonly last: PageDay
-  /** Newest answer to the query. If this is a later answer than the last answer with the page, the page may be gone. */
+  /** Newest answer to the query. If it is later than the last answer with the page, the page may be gone. */
   readonly newest: NewestAnswer | null
 }
 
@@ -171,7 +171,7 @@ function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** Queries of a page: first the queries for which the page ranks, then the queries that it lost, both by position. */
+/** A page's queries: first those for which the page ranks, then those that it lost, both by position. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],
@@ -188,7 +188,7 @@ function queriesOf(
   )
 }
 
-/** Titles of the page, each with its first and its last day. */
+/** The page's titles, each with its first and last day. */
 function titlesOf(days: readonly PageDay[]) {
   return [...groupBy(days, ({ title }) => title)].map(([title, own]) => ({
     title,

@@ -1,4 +1,4 @@
-// Reads the data for the page of a query.
+// Reads the data for a query's page.
 
 import type { Database } from '../../base/database/database.ts'
 import { readNotesBetween } from '../../features/analysis/notes.ts'
@@ -61,7 +61,7 @@ export async function expectQuery(db: Database, id: string): Promise<QueryFacts>
   return query
 }
 
-/** Reads the answer of a day; null if no answer is shown. */
+/** Reads the answer for a day; null if no answer is shown. */
 export async function readNightAnswer(db: Database, query: string, day: string) {
   const serp = await readSerp(db, query, day)
   if (serp === null) return null

@@ -160,8 +160,8 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 type ChartDay = ReturnType<typeof chartDays>[number]
 
 /**
- * Days of a query, oldest first, with one entry for each day. If a day has several runs, the run with an answer is
- * used. Either the evidence is null, or the silence: the reason why no answer is shown.
+ * A query's days, oldest first, with one entry for each day. If a day has several runs, the run with an answer is used.
+ * Either the evidence or the silence (the reason why no answer is shown) is null.
  */
 function chartDays({ days }: QueryFound) {
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()
@@ -254,8 +254,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
 }
 
 /**
- * Rows with the data of the chart. The state in a row distinguishes a day without the domain from a day without an
- * answer.
+ * Rows with the chart's data. The state in a row distinguishes a day without the domain from a day without an answer.
  */
 function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
   const places = placesOf(ranks)
@@ -344,7 +343,7 @@ export function lostRanks(first: readonly ShownResult[], domains: readonly strin
   })
 }
 
-/** Describes the days of entries. The entries are sorted from new to old. */
+/** Describes the days of entries that are sorted newest first. */
 function seen(own: readonly { readonly runDate: string }[]) {
   const days = [...new Set(own.map(({ runDate }) => runDate))]
   return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
@@ -358,7 +357,7 @@ const seenColumns = [
 
 const mostRows = 20
 
-/** Renders the changes between consecutive answers. Omits sections without a row. */
+/** Renders the changes between consecutive answers. Omits sections without rows. */
 function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
   const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
   const days = answerDays(first)

@@ -18,7 +18,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day. If another day is given, its answer is shown next to that answer. */
+/** Link to a query's answer on a day. If another day is given (`beside`), its answer is shown next to it. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -68,8 +68,8 @@ export function askedAs(query: Asked): string {
 }
 
 /**
- * Names for queries by id. A name is the text of the query, and the parameters in which the query differs from other
- * queries with the same text.
+ * Names for queries by id. A name is the query's text, with the parameters that distinguish it from other queries with
+ * the same text.
  */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {

@@ -1,4 +1,4 @@
-// Reads the data of the report, and draws it as a single page that needs no server.
+// Reads the report data, and draws it as a single page that needs no server.
 
 import { hash } from 'node:crypto'
 import type { Config } from '../../base/config.ts'
@@ -31,14 +31,12 @@ import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
 import { nameVariants } from '../pages/ways.ts'
 
-/**
- * Renders the page as one file without scripts or external resources. A policy in the head of the page forbids both.
- */
+/** Renders the page as one file without scripts or external resources. A policy in the page's head forbids both. */
 export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
-  // The style must match the hash in the policy exactly, so no blanks may be added.
+  // The style must match the hash in the policy exactly, so no whitespace may be added.
   const styleElement = new Html(`<style>${style}</style>`)
   const place = stillPlace(found)
   const page = html`<!doctype html>
@@ -123,7 +121,7 @@ const trendOf = ({ narrowed }: Figures) => ({
   ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
 })
 
-/** Draws the desk's page of a domain, with positions for the highest-weighted queries. */
+/** Draws the desk's domain page, with positions for the highest-weighted queries. */
 function domainPart(
   { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
   id: string,
@@ -226,7 +224,7 @@ export interface ReportOrder extends FigureOptions {
 
 const mostLists = 5
 
-/** Reads the report in one snapshot, with the statements of the desk's pages. */
+/** Reads the report in one snapshot, with the statements that the desk's pages use. */
 export async function readReport(trx: Database, order: ReportOrder) {
   const { config, ...options } = order
   const figures = await readFigures(trx, options)

@@ -65,7 +65,7 @@ function standingLines({ standing }: OverviewFound) {
 
 const link = (desk: string, path: string) => `${desk.replace(/\/$/, '')}${path}`
 
-/** Renders the summary without style sheets or scripts, as required by mail programs. */
+/** Renders the summary without style sheets or scripts, as mail programs require. */
 export function renderSummary({ subject, lines }: Summary, desk: string): string {
   return html`<!doctype html>
     <html lang="en">

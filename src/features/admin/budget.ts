@@ -55,9 +55,7 @@ function changeOf({ list, credits, none }: BudgetFlags) {
   return { list, budget: credits === undefined ? null : countFlag('credits', credits) }
 }
 
-/**
- * Reads all budgets. The budget of a run has no start date, because the budget applies for as long as the run lasts.
- */
+/** Reads all budgets. A run budget has no start date, because it applies for as long as the run lasts. */
 async function readBudgets({ db, config, supplier }: Mill) {
   const now = await databaseNow(db)
   const today = localDate(config.zone, now)

@@ -14,7 +14,7 @@ interface HealthFlags {
 
 /** Longest wait for a reply. The wait is short, because container probes run every few seconds. */
 const patienceMs = 4_000
-/** Maximum number of characters that are shown from the reply of an unhealthy process. */
+/** Maximum number of characters to show from an unhealthy process's reply. */
 const mostSaid = 500
 
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
@@ -27,7 +27,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Returns the URL of the process to check; null if the database is to be checked instead. */
+/** Returns the URL of the process to check; null to check the database instead. */
 function addressOf(
   { url, ready, tables }: HealthFlags,
   { metricsHost, metricsPort }: Config,
@@ -74,8 +74,8 @@ async function askProcess(address: URL): Promise<string> {
 }
 
 /**
- * Opens the database as every command does, which checks that the database is reachable and has the schema of this
- * release. Starts no service.
+ * Opens the database the way every command does, which checks that it is reachable and has this release's schema.
+ * Starts no service.
  */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([

@@ -24,8 +24,8 @@ export async function runInit({ options }: Call): Promise<Exit> {
 }
 
 /**
- * Creates the files that are missing among settings, a file for Git, a first list and schedules. Returns the names of
- * the created files.
+ * Creates the settings, a `.gitignore`, a first list and the schedules if they are missing. Returns the names of the
+ * created files.
  */
 export function prepareFolder(folder: string): readonly string[] {
   const files = {

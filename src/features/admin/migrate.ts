@@ -31,7 +31,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
   return exits.done
 }
 
-/** Describes the login of an analyst. The password is shown only once, because it is not stored. */
+/** Describes an analyst's login. The password is shown only once, because it is not stored. */
 function analystLine(
   { name, password }: { name: string; password: string | null },
   url: string,

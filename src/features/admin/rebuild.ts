@@ -1,4 +1,4 @@
-// The rebuild command: recreates the jobs of the queue, and the sums of finished days, from the tables.
+// The rebuild command: recreates the queue's jobs, and the sums of finished days, from the tables.
 
 import { once } from 'node:events'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
@@ -33,7 +33,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
 }
 
 /**
- * Number of consecutive attempts that store no day before the command gives up. Several attempts are needed, because
+ * The command gives up after this many consecutive attempts that store no day. Several attempts are needed, because
  * other transactions may block a day for more than a second.
  */
 const patience = 30

@@ -22,7 +22,7 @@ export async function runStack({ options, args, env }: Call): Promise<Exit> {
 }
 
 async function stop(home: string, json: boolean): Promise<void> {
-  // The search service is stopped first. Otherwise, it would lose its database while it answers requests.
+  // The search service is stopped first. Otherwise, it would lose its database while answering requests.
   const service = await stopService(home)
   const postgres = await stopPostgres(home)
   if (json) printJson({ stopped: { postgres, service } })

@@ -13,29 +13,31 @@ import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements
 
 type Direction = 'up' | 'down'
 
-/** The change that a rule looks for, without the subject of the rule. */
+/** The change that a rule looks for, without the rule's subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /**
- * Values that a rule compares. They come from one answer, or from the share of one day. A value that the rule does not
- * use is null.
+ * Values that a rule compares. They come from one answer, or from one day's share. A value that the rule does not use
+ * is null.
  */
 export interface Measurement {
-  /** Best position of the domain; null if the domain is not in the answer. */
+  /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
   /**
-   * Highest position in the answer, or 0 if the answer is empty. For a day, the mean of the highest positions in its
+   * Greatest position in the answer, or 0 if the answer is empty. For a day, the mean of the greatest positions in its
    * answers.
    */
   readonly depth: number
   readonly rival: number | null
-  /** True if the SERP feature is present, or if a wrong page ranks; null if the answer does not tell. */
+  /** True if the SERP feature is present, or if a wrong page ranks; null if unknown. */
   readonly flag: boolean | null
   readonly share: number | null
   readonly queries: number
 }
 
-/** An open alert, given by two answers: the answer before the change, and the answer that confirmed the change. */
+/**
+ * An open alert, represented by two answers: the answer before the change, and the answer that confirmed the change.
+ */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -60,8 +62,8 @@ interface Measurements {
 
 /**
  * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
- * when enough consecutive answers show a change from the answer before them. The rule sets the number of these answers.
- * The alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
+ * when enough consecutive answers show a change from the answer before them. The rule sets how many are enough. The
+ * alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
  * skipped.
  */
 export function decideAlert(
@@ -100,7 +102,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // If more answers show the change, then the change was reported before, or it is older than the rule.
+    // If more answers show the change, then the change has already been reported, or it is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
@@ -147,7 +149,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
 
 /**
  * True if a domain fell by at least this many places; null if unknown. A domain that is not shown ranks below the last
- * position shown, so it fell at least to there.
+ * position shown, so it fell at least that far.
  */
 function fell(places: number, { base, now }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return now.position - base.position >= places
@@ -179,8 +181,8 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// The share of a day is compared with an earlier share only if the day has enough queries and enough depth: at least
-// these fractions of the earlier values.
+// A day's share is compared with an earlier share only if the day has enough queries and enough depth: at least these
+// fractions of the earlier values.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -336,7 +338,7 @@ function watched(rule: AlertRule, around: Around): readonly AlertSubject[] {
   }
 }
 
-/** Domain of a rule, or our own domains if the rule names no domain. */
+/** A rule's domain, or our own domains if the rule names no domain. */
 export function domainsFor({ domain }: AlertRule, ours: readonly string[]): readonly string[] {
   return domain === null ? ours : [domain]
 }
@@ -371,7 +373,7 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** Null for an answer without results: such an answer never contains a SERP feature, so the absence proves nothing. */
+/** Null for an answer without results: such an answer never contains a SERP feature, so its absence proves nothing. */
 function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
   return depth === 0 ? null : features.includes(feature)
 }
@@ -461,7 +463,7 @@ interface ShareFacts {
   readonly date: string
 }
 
-/** Describes the fall of a share, with the predefined question that shows it. */
+/** Describes a share drop, with the predefined question that shows it. */
 export function describeShare(told: ShareFacts) {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
   const of = tag === '*' ? 'over all queries' : `for ${tag}`
@@ -483,15 +485,15 @@ function questionLine(origin: string, words: readonly string[]): string {
   return [npmRun('sql --'), ...flags, ...words.map(typed)].join(' ')
 }
 
-/** A query of a run, with the attributes from its lists. */
+/** A query in a run, with the attributes from its lists. */
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
-  /** The parameters of the query other than its text. */
+  /** The query's parameters other than its text. */
   readonly variant: string
-  /** Tags of the query on that day, including `list=`, `device=` and similar tags. */
+  /** The query's tags on that day, including `list=`, `device=` and similar tags. */
   readonly labels: readonly string[]
-  /** Target page of the query in the run's list, and the domain of this page. */
+  /** The query's target page in the run's list, and the page's domain. */
   readonly target_page: string | null
   readonly target_domain: string | null
 }
@@ -508,10 +510,10 @@ export interface RankAnswer {
   readonly features: readonly string[]
 }
 
-/** An answer that was read by id. The run of the answer may have become suspect since. */
+/** An answer that was read by id. Its run may have become suspect since. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
-/** Best position of a domain in an answer, and the page at this position. */
+/** A domain's best position in an answer, and the page at this position. */
 export interface Place {
   readonly search_id: number
   readonly domain: string
@@ -519,10 +521,7 @@ export interface Place {
   readonly page: string | null
 }
 
-/**
- * Reads the best positions of some domains in some answers, by answer and domain. Null for the domains means all
- * domains.
- */
+/** Reads the best positions of some domains in some answers, by answer and domain. Null means all domains. */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],

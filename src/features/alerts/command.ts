@@ -85,7 +85,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
 }
 
 /**
- * If no rule is in force, reminds the user to load the rules of the file. The file has no effect until its rules are
+ * If no rule is in force, reminds the user to load the rules in the file. The file has no effect until its rules are
  * loaded.
  */
 async function hintLoad(db: Database): Promise<void> {
@@ -112,7 +112,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to. A rule may give the name of a list or the path of its file. */
+/** Finds the lists that rules refer to. A rule may give a list's name or the path of its file. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {

@@ -46,7 +46,7 @@ import {
   withdrawAlerts,
 } from './statements.ts'
 
-/** Closes and judges finished runs, and checks them for rank alerts, in order of days. */
+/** Closes and judges finished runs, and checks them for rank alerts, in date order. */
 export const endNights: AfterRuns = async (mill, report) => {
   await endRuns(mill.db, report)
   if ((await nextUncheckedRun(mill.db)) === null) return
@@ -66,7 +66,7 @@ async function tryCheck(db: Database, run: UncheckedRun): Promise<readonly strin
     return await db.transaction().execute((trx) => checkNext(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // An error in the data of one night must not stop the worker or the check of later nights.
+    // An error in one night's data must not stop the worker or the checks of later nights.
     await markChecked(db, run, null)
     return [`the rank alerts of run ${run.id} could not be evaluated: ${scrubbedReason(error)}`]
   }
@@ -85,7 +85,7 @@ async function checkNext(trx: Database, run: UncheckedRun): Promise<readonly str
   return [...taken, ...lines]
 }
 
-/** A check of a run, with the alerts that the run raised, and the alerts that ended with the run. */
+/** A check of a run, with the alerts that the run raised and ended. */
 interface AlertCheck {
   readonly trx: Database
   readonly run: UncheckedRun
@@ -144,7 +144,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule, with the first alert of the rule and the number of its further alerts. */
+/** Formats one line per rule, with the rule's first alert and the number of further alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   return [...groupBy(raised, ({ rule }) => rule)].map(([rule, same]) => {
     const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
@@ -179,7 +179,7 @@ async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Pro
 
 type Facts = Awaited<ReturnType<typeof readFacts>>
 
-/** Reads what the rules need to know about some queries of a run. */
+/** Reads what the rules need to know about some queries in a run. */
 async function readFacts(
   { trx, run }: AlertCheck,
   {
@@ -194,7 +194,7 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  // Reads one answer per day, oldest first: up to the day of the run, and of later days if these were checked already.
+  // Reads one answer per day, oldest first: up to the run's day, and later days if they were already checked.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
@@ -220,7 +220,9 @@ async function readFacts(
   }
 }
 
-/** Checks a query for the changes of a rule. Returns the changes to report, and records the alerts that ended. */
+/**
+ * Checks a query for the changes that a rule watches. Returns the changes to report, and records the alerts that ended.
+ */
 function judge(
   { recovered }: AlertCheck,
   { ours, evidence, known: alerts, kept, places }: Facts,
@@ -229,7 +231,7 @@ function judge(
   const all = evidence.get(query.query_id) ?? []
   const now = all.at(-1)
   if (now === undefined) return []
-  // Only answers of the same origin and the same API are comparable.
+  // Only answers with the same origin and from the same API are comparable.
   const series = all.filter(({ origin, api }) => origin === now.origin && api === now.api)
   const around = { query, ours, answers: series, places }
   return [...subjectsOf(rule, around, alerts)].flatMap(([key, subject]) => {
@@ -258,10 +260,10 @@ function judge(
   })
 }
 
-/** Answers to a query, or shares of a domain, that a rule compares with each other. */
+/** Answers to a query, or a domain's shares, that a rule compares with each other. */
 interface WatchedSeries<T> {
   readonly known: KnownAlert | undefined
-  /** Evidence of the known alert: the measurements before and after the change. */
+  /** Evidence for the known alert: the measurements before and after the change. */
   readonly base: Measurement | undefined
   readonly raised: Measurement | undefined
   /** Answers or days, oldest first. */
@@ -279,7 +281,7 @@ function nextStep<T extends { readonly run_date: string }>(
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
   // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
-  // the night of the alert may have lost its answers since then.
+  // the alert's night may have lost its answers since then.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
     // Both measurements normally exist, because the answers of an open alert are not deleted.
@@ -293,13 +295,13 @@ function nextStep<T extends { readonly run_date: string }>(
   return { kind: step.kind, base: before, way: step.way, now }
 }
 
-/** Checks the shares of domains across the queries of the rule's tag, of the rule's list, or across all queries. */
+/** Checks domain shares across the queries with the rule's tag, across the rule's list, or across all queries. */
 async function checkShares(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
   const { trx, run } = check
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return
-  // Restricts this transaction to answers of one origin.
+  // Restricts this transaction to answers with one origin.
   await prepareReading(trx, { origins: origin })
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
@@ -337,8 +339,9 @@ async function checkRule(
     const series = days.map(dayOf).filter((day) => day !== undefined)
     const [base, shown] = [seen(last?.base_run_date), seen(last?.run_date)]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
-    // Only a share of the run's day or of a later day counts. The run's day may have no share yet, because other runs
-    // of that day are open or no query with the tag was answered. Then the check after the last run of the day decides.
+    // Only a share for the run's day or a later day counts. The run's day may have no share yet, because other runs on
+    // that day are open or no query with the tag was answered. In that case, the check after the day's last run
+    // decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {
@@ -361,14 +364,14 @@ async function checkRule(
   }
 }
 
-/** Reads the shares of some domains across the queries of a tag, by day. */
+/** Reads the shares of some domains across the queries with a tag, by day. */
 async function readShares(
   trx: Database,
   dates: readonly string[],
   about: { readonly tag: string; readonly domains: readonly string[] },
 ) {
   const shares = new Map<string, readonly ShareDay[]>()
-  // Each day is read separately, because a constant date restricts the view to the rows of that day.
+  // Each day is read separately, because a constant date restricts the view to that day's rows.
   for (const date of new Set(dates)) {
     shares.set(date, await readSharesOn(trx, { ...about, date }))
   }
@@ -379,7 +382,7 @@ function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 
-/** Share of voice of a domain on a day, with the number of queries behind the share. */
+/** A domain's share of voice on a day, with the number of queries behind the share. */
 interface ShareDay {
   readonly run_date: string
   readonly domain: string
@@ -389,8 +392,8 @@ interface ShareDay {
 }
 
 /**
- * Reads the newest days with runs of a rule's list, or of any list, oldest first. On these days, all runs were judged
- * and no run is suspect. The last day is the given day, or a later day that was checked already.
+ * Reads the newest days with runs of the rule's list, or of any list, oldest first. On these days, all runs were judged
+ * and no run is suspect. The last day is the given day, or a later day that was already checked.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const newest = { until, list, limit: confirm + passedOver }
@@ -399,8 +402,8 @@ async function readShareDays(trx: Database, { list, confirm }: AlertRule, until:
 }
 
 /**
- * Reads the shares of some domains across the queries of a tag on one day, as in `analysis.share_of_voice`. The result
- * is empty if no query with the tag was answered.
+ * Reads the shares of some domains across the queries with a tag on one day, as in `analysis.share_of_voice`. The
+ * result is empty if no query with the tag was answered.
  */
 export function readSharesOn(
   trx: Database,

@@ -1,4 +1,4 @@
-// Parses the file of alert rules, and reports all problems of the file.
+// Parses the alert rules file, and reports all problems in it.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { isDomain, siteName } from '../../base/address.ts'
@@ -52,7 +52,7 @@ const kinds: Record<
   wrong_page: { columns: ['domain'] },
 }
 
-/** Names from the database that the lines of the file may use. */
+/** Names from the database that lines in the file may use. */
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
@@ -66,7 +66,7 @@ interface AlertFile extends KnownNames {
 }
 
 /**
- * Parses the rules of a file, except disabled rules. If the file has problems, throws one error that lists all of them.
+ * Parses the rules in a file, except disabled rules. If the file has problems, throws one error that lists all of them.
  */
 export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
   const problems = headerProblems(rows).map((problem) => `${shown}:1: ${problem}`)

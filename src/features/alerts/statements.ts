@@ -14,7 +14,7 @@ import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 /** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
-/** Returns the next run to check, in order of days. Runs that were judged before any rule existed are skipped. */
+/** Returns the next run to check, in date order. Runs that were judged before any rule existed are skipped. */
 export async function nextUncheckedRun(db: Database) {
   const next = await db
     .selectFrom('night_health as health')
@@ -46,7 +46,7 @@ export async function nextUncheckedRun(db: Database) {
   return next ?? null
 }
 
-/** Takes the lock for checking alerts in this transaction; returns false if another transaction has it. */
+/** Takes the lock for checking alerts in this transaction; returns false if another transaction holds it. */
 export async function claimAlerts(trx: Database): Promise<boolean> {
   const { mine } = await trx
     .selectNoFrom((eb) =>
@@ -56,7 +56,7 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
   return mine
 }
 
-/** All alerts of a night in a sentence, with their combined severity. */
+/** Summary of a night's alerts in one sentence, with their combined severity. */
 export interface Headline {
   readonly severity: 'low' | 'medium' | 'high'
   readonly headline: string
@@ -83,7 +83,7 @@ export async function markChecked(
 }
 
 /**
- * Withdraws alerts based on untrusted answers of a run, or on shares of a day with such a run. Returns the number of
+ * Withdraws alerts based on untrusted answers in a run, or on shares for a day with such a run. Returns the number of
  * withdrawn alerts. Alerts that recovered because of such answers become open again.
  */
 export async function withdrawAlerts(
@@ -120,9 +120,7 @@ export async function withdrawAlerts(
   return withdrawn.length
 }
 
-/**
- * Reopens alerts that recovered because of the answers of a suspect run, unless the rule has raised a new alert since.
- */
+/** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised a new alert since. */
 async function reviveAlerts(
   trx: Database,
   { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
@@ -148,10 +146,10 @@ async function reviveAlerts(
     .execute()
 }
 
-/** Newest alert of a rule about a subject; withdrawn alerts are ignored. */
+/** A rule's newest alert about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
-/** Reads the newest alert of each rule about each subject. The subjects belong to the given queries, or are shares. */
+/** Reads each rule's newest alert about each subject. The subjects belong to the given queries, or are shares. */
 export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')
@@ -190,7 +188,7 @@ export type NewAlert = Readonly<Insertable<Alerts>>
 
 const insertedAtOnce = 1000
 
-/** Inserts alerts. Skips an alert that is already open or that the same run raised before. */
+/** Inserts alerts. Skips an alert that is already open or that the same run has already raised. */
 export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): Promise<void> {
   // A statement can have at most 65,535 parameters.
   for (let from = 0; from < alerts.length; from += insertedAtOnce) {
@@ -220,7 +218,7 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
 
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
-/** Filter for alerts. A field that is null does not restrict the alerts. */
+/** Filter for alerts. A null field does not restrict the alerts. */
 interface AlertFilter {
   readonly id: number | null
   readonly rule: string | null
@@ -279,7 +277,7 @@ export type AlertRule = Readonly<
   }
 >
 
-/** Reads the active rules, or only those that were active when a run was judged, in the order of the file. */
+/** Reads the active rules, or only those that were active when a run was judged, in file order. */
 export async function readAlertRules(
   db: Database,
   judged?: UncheckedRun['judged_at'],

@@ -1,4 +1,4 @@
-// The trust command: shows quarantined answers. With it, a person can trust or distrust a night, a run or single
+// The trust command: shows quarantined answers. With it, a person can trust or distrust a night, a run or individual
 // answers, and undo such a decision.
 
 import { npmRun } from '../../base/cli/commands.ts'
@@ -111,8 +111,8 @@ async function findTargets(db: Database, options: TrustFlags) {
 }
 
 /**
- * Judges these runs again, and also later runs that became suspect in comparison with these runs. Later runs are
- * checked for alerts again, because the answers that they are compared with have changed.
+ * Judges these runs again, and also later runs that became suspect in comparison with them. Later runs are checked for
+ * alerts again, because the answers that they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
@@ -214,7 +214,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Reads the current decisions of people, newest first. */
+/** Reads people's current decisions, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

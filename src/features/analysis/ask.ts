@@ -12,10 +12,12 @@ import { Misuse } from '../../base/errors.ts'
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Index of the value that is a day. If the value is "newest", a date replaces it before the statement runs. */
+  /**
+   * Index of the value that is a day. If the value is "newest", it is replaced with a date before the statement runs.
+   */
   readonly day?: number
   readonly timeoutMs: number
-  /** Origins of answers to show. If undefined, the default of the database applies, which is normally live. */
+  /** Origins of answers to show. If undefined, the database default applies, which is normally live. */
   readonly origins?: string | undefined
   /** If true, includes the answers of suspect runs. */
   readonly suspects?: boolean
@@ -72,7 +74,7 @@ async function leave(client: PoolClient, ends: boolean): Promise<void> {
     await client.query('rollback')
     client.release(ends)
   } catch {
-    // The connection is broken, so the pool drops it. The first error is the error to report.
+    // The connection is broken, so the pool drops it. The first error is the one to report.
     client.release(true)
   }
 }
@@ -94,7 +96,7 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Unless suspect runs are requested, the default of the database applies.
+    // Unless suspect runs are requested, the database default applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // All rows are read, so the planner must not optimize for the first rows.
     cursor_tuple_fraction: '1',
@@ -104,8 +106,8 @@ async function beginReading(
 }
 
 /**
- * Resolves the day in advance. A constant date lets the planner restrict the statement to the rows of that day, but an
- * expression does not.
+ * Resolves the day in advance. A constant date, unlike an expression, lets the planner restrict the statement to that
+ * day's rows.
  */
 async function nameDay(
   client: PoolClient,
@@ -210,8 +212,7 @@ const timedOut = '57014'
 const notAllowed = '42501'
 
 /**
- * Converts a database error to one line with the server's hint, because a mistake in an analyst's SQL is not a bug of
- * ours.
+ * Converts a database error to one line with the server's hint, because a mistake in an analyst's SQL is not our bug.
  */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
@@ -275,7 +276,7 @@ interface LoginOrder {
   readonly installation: string
 }
 
-/** A statement can't exceed the rights of the login, even if the statement switches to another role. */
+/** A statement can't exceed the login's rights, even if it switches to another role. */
 export async function openAnalyst({
   url,
   installation,

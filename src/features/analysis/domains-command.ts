@@ -90,7 +90,7 @@ async function prepare(
   }
 }
 
-/** Parses the flags by the same rules as a line of a file. */
+/** Parses the flags by the same rules as a line in a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -124,7 +124,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Loads the domains of a file if the database has no domains yet. The demo uses this function. */
+/** Loads the domains in a file if the database has no domains yet. The demo uses this function. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
@@ -142,7 +142,7 @@ interface NamedRow {
 }
 
 /**
- * Finds the optional columns that a file contains. A value in the table remains unchanged if its column is missing in
+ * Finds the optional columns that a file contains. A value in the table remains unchanged if its column is missing from
  * the file.
  */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {

@@ -1,4 +1,4 @@
-// Own and rival domains, and changes of these domains.
+// Own and rival domains, and changes to them.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -6,18 +6,18 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** A domain of ours or of a rival, with its label and period. Empty dates are null. */
+/** An own or rival domain, with its label and period. Empty dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** Brand of the domain; null if the label is the brand. */
+  /** The domain's brand; null if the label is the brand. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
   readonly rival: boolean
 }
 
-/** Optional columns present in a file of domains. */
+/** Optional columns present in a domains file. */
 export interface FileColumns {
   readonly brands: boolean
   readonly rivals: boolean
@@ -225,7 +225,7 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-/** Reads the sums for a domain, day by day, over all queries. */
+/** Reads the sums for a domain, day by day, across all queries. */
 export function readDomainDays(
   db: Database,
   { domain, ...span }: DomainSpan,
@@ -251,7 +251,7 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: a domain of a result, an own domain, or a rival domain. */
+/** A known domain: a domain in a result, an own domain, or a rival domain. */
 export interface KnownDomain {
   readonly domain: string
   /** Our label, if the domain is or was our own. */
@@ -284,7 +284,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks of all answered queries: on the later day, and on the earlier day. */
+  /** Share of the clicks on all answered queries: on the later day, and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
@@ -308,16 +308,16 @@ export interface PlaceMove {
   readonly position: number | null
   readonly previousDate: string
   readonly runDate: string
-  /** Clicks won or lost, computed from the weight of the query and the click curve. */
+  /** Clicks won or lost, computed from the query's weight and the click curve. */
   readonly clicks: number
 }
 
-/** Position changes of a domain between two days, largest gains and losses first. */
+/** A domain's position changes between two days, largest gains and losses first. */
 export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
 
-/** Clicks that another domain won from the given domain, or lost to the given domain, between two days. */
+/** Clicks that another domain won from the given domain, or lost to it, between two days. */
 export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
@@ -325,14 +325,12 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/**
- * Reads the domains that won clicks from a given domain or lost clicks to that domain, largest number of clicks first.
- */
+/** Reads the domains that won clicks from a given domain or lost clicks to that domain, most clicks first. */
 export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
-/** A page of a domain in the last known answers up to a day. */
+/** A page on a domain in the last known answers up to a day. */
 export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
@@ -342,7 +340,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages of a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
+/** Pages on a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
 export function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,

@@ -1,4 +1,4 @@
-// Reads the data of a report.
+// Reads the data for a report.
 
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
@@ -16,7 +16,7 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** Data of the report, in addition to the data of the desk's pages. */
+/** Report data, in addition to the data on the desk's pages. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Conditions on the queries, which must all hold. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
@@ -24,7 +24,7 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Suspect runs in the span. Their answers are excluded. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
-  /** Sums for the selected and the largest domains, day by day. */
+  /** Sums for the selected domains and the largest domains, day by day. */
   readonly shares: readonly HeldDay[]
   readonly ranks: readonly RankPoint[]
   readonly variants: readonly Variant[]
@@ -40,7 +40,7 @@ export interface FigureOptions {
   readonly today: string
 }
 
-// Default and maximum number of days in a chart. A chart with more points than `most` would be unreadable.
+// Default and maximum numbers of days in a chart. A chart with more points than `most` would be unreadable.
 const days = { days: 90, most: 400 } as const
 const mostShares = 8
 const greatestShown = 6

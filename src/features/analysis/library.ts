@@ -1,4 +1,4 @@
-// The library of named questions: reads sql/queries, and binds typed values to the parameters of a question.
+// The library of named questions: reads sql/queries, and binds typed values to a question's parameters.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -21,7 +21,9 @@ interface Parameter {
 }
 
 export interface Question {
-  /** Name of the question's file. For a variant, a dash and the name of the variant follow, as in `keyword-history`. */
+  /**
+   * Name of the question's file, followed by a dash and the variant's name if it is a variant, as in `keyword-history`.
+   */
   readonly name: string
   /** First line of the file: the question in words. */
   readonly asks: string
@@ -43,7 +45,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
 }
 
 /**
- * Splits a file into its questions. The first question has the name of the file. Each further question starts with `--
+ * Splits a file into its questions. The first question takes the file's name. Each further question starts with `--
  * show NAME:`.
  */
 function parseFile(file: string, text: string): readonly Question[] {
@@ -101,7 +103,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // If two days are given, the later day is the day of the question.
+  // If two days are given, the later day is the question's day.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -162,9 +164,9 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** Finds a question by its name, or takes the typed text as SQL. */
+/** Finds a question by its name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Names of questions contain no spaces, but every SQL statement contains at least one space.
+  // Question names contain no spaces, but every SQL statement contains at least one space.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)

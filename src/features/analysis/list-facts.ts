@@ -65,7 +65,7 @@ export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
     .whereRef('others.list_id', '=', 'lists.id')
 }
 
-/** Number of queries of a list on one day, by outcome. */
+/** Number of queries on a list on one day, by outcome. */
 export interface ListCoverage {
   readonly planned: number
   readonly answered: number
@@ -76,13 +76,14 @@ export interface ListCoverage {
   readonly unknown: number
   readonly open: number
   /**
-   * Queries whose answer is unreadable, suspect or of a hidden origin, and queries that were unaffordable or cancelled.
+   * Queries whose answer is unreadable, is suspect or has a hidden origin, and queries that were unaffordable or
+   * cancelled.
    */
   readonly others: number
 }
 
 interface ListRunDay {
-  /** Newest run of the list on that day. */
+  /** The list's newest run on that day. */
   readonly run: number | null
   readonly runDate: string
   readonly credits: number
@@ -91,8 +92,8 @@ interface ListRunDay {
 export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
- * Coverage and cost of a list, day by day, newest first. The coverage of each day is read through `cached`, with a key
- * that stays the same as long as the coverage stays the same. The key is null if the sums of the day are not stored.
+ * A list's coverage and cost, day by day, newest first. Each day's coverage is read through `cached`, with a key that
+ * changes only when the coverage changes. The key is null if the day's sums are not stored.
  */
 export async function readListDays(
   db: Database,

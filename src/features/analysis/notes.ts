@@ -4,7 +4,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 
 export type Note = Readonly<Awaited<ReturnType<typeof readNotes>>[number]>
 
-/** Notes that apply to some tags, oldest first. Notes about all queries apply to each tag. */
+/** Notes that apply to the given tags, oldest first. Notes about all queries apply to each tag. */
 export function readNotes(db: Database, tags: readonly string[]) {
   return notes(db)
     .where((eb) => eb('tag', '=', eb.fn.any(eb.val(['*', ...tags]))))

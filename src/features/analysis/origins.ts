@@ -54,7 +54,7 @@ export async function firstOrigins(
   return there
 }
 
-/** Changes the default origins that the views of this database show. Intended for demonstrations. */
+/** Changes the default origins that the views in this database show. Intended for demonstrations. */
 export async function setOrigins(db: Database, shown: string): Promise<void> {
   const { name } = await db
     .selectNoFrom(({ fn }) => fn<string>('current_database').as('name'))

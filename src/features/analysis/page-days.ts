@@ -1,4 +1,4 @@
-// Reads the positions of a page, day by day, and their changes.
+// Reads a page's positions, day by day, and their changes.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -61,10 +61,7 @@ export function readNewestAnswers(
   })
 }
 
-/**
- * Reads the sums for a page, under every spelling of its URL, day by day. The sums are computed like the sums of a
- * domain.
- */
+/** Reads the sums for a page, under every spelling of its URL, day by day. They are computed like a domain's sums. */
 export function readPageHoldings(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },
@@ -72,7 +69,7 @@ export function readPageHoldings(
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
-/** Position change of a page for one query, between the last known answers on two days. */
+/** A page's position change for one query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
   /**
    * Domain that now has the page's previous position; null if that domain is unknown, or if the page had no previous
@@ -81,7 +78,7 @@ interface PageMove extends PlaceMove {
   readonly taker: string | null
 }
 
-/** Position changes of a page, under every spelling of its URL, between two days, largest gains and losses first. */
+/** A page's position changes, under every spelling of its URL, between two days, largest gains and losses first. */
 export function readPageMoves(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },

@@ -4,7 +4,7 @@ import { type CellBatch, type CellColumn, listIn } from '../../base/database/fet
 
 // Number of rows per row group. A row group is the unit that readers can skip and that must fit in memory.
 const groupRows = 20_000
-// Groups of bodies are limited by size, because bodies are long.
+// Groups that contain bodies are limited by size, because bodies are long.
 const groupCharacters = 8_000_000
 
 /** Writes rows as one Parquet file, one row group at a time, so that memory use is constant. */
@@ -92,7 +92,7 @@ interface ParquetColumn {
   readonly name: string
   readonly schema: readonly SchemaElement[]
   /**
-   * Schema elements of the column. JSON is written as text, because the library would parse and reformat JSON, and long
+   * The column's schema elements. JSON is written as text, because the library would parse and reformat JSON, and long
    * numbers would lose digits.
    */
   readonly said: readonly SchemaElement[]
@@ -193,7 +193,7 @@ function readDate(given: string): number | null {
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Microseconds since 1970, which is the resolution of the server; null for infinity. */
+/** Microseconds since 1970, which is the server's resolution; null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

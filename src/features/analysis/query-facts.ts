@@ -18,7 +18,7 @@ export async function readQueryFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Reads the settings of a query on all lists. Lists that still contain the query come first. */
+/** Reads a query's settings on all lists. Lists that still contain the query come first. */
 export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
@@ -39,7 +39,7 @@ interface QuerySpan extends DaySpan {
   readonly query: string
 }
 
-/** Outcome of a query in one run. */
+/** A query's outcome in one run. */
 export interface QueryDay {
   readonly runDate: string
   readonly run: number
@@ -47,7 +47,7 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** Readable answer of the day; null if no answer is shown. */
+  /** Readable answer for the day; null if no answer is shown. */
   readonly search: number | null
   /**
    * Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of
@@ -61,12 +61,12 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** All runs that included a query, newest first, with the answer of the day and the cost of that answer. */
+/** All runs that included a query, newest first, with the answer for the day and its cost. */
 export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
   return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
 
-/** Best position of a domain on a day. A day without a row has no answer, or an answer without the domain. */
+/** A domain's best position on a day. A day without a row has no answer, or an answer without the domain. */
 export interface DayRank {
   readonly runDate: string
   readonly domain: string
@@ -82,11 +82,11 @@ export function readDayRanks(
   return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
-/** One of the first results of a bought answer. The page is null if the answer names no page. */
+/** One of the first results in a bought answer. The page is null if the answer names no page. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
-  /** SERP features of the answer. */
+  /** SERP features in the answer. */
   readonly features: readonly string[]
   readonly page: string | null
   readonly pageKey: string | null
@@ -104,7 +104,7 @@ export function readFirstResults(
   return readRows<ShownResult>(db, 'read_query_pages', { query, since, until, places, most })
 }
 
-/** Domains that are our own on a day, followed by the highest-ranking domains of an answer. */
+/** Domains that are our own on a day, followed by the highest-ranking domains in an answer. */
 export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
@@ -151,7 +151,7 @@ export async function readSerp(db: Database, query: string, day: string): Promis
 
 export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
 
-/** Results of an answer in order. */
+/** An answer's results, in order. */
 export function readSerpResults(db: Database, search: number) {
   return db
     .selectFrom('result_domains as shown')
@@ -164,7 +164,7 @@ export function readSerpResults(db: Database, search: number) {
     .execute()
 }
 
-/** Entities, clusters, related searches and blocks of an answer. */
+/** Entities, clusters, related searches and blocks in an answer. */
 export function readSerpWords(db: Database, search: number) {
   return readRows<SerpWords>(db, 'read_serp_words', { search })
 }
@@ -203,7 +203,7 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** Position of the domain; null if the domain is not in the answer. */
+  /** The domain's position; null if the domain is not in the answer. */
   readonly position: number | null
   readonly depth: number
 }
@@ -215,12 +215,12 @@ export interface SuspectRun {
   readonly reasons: readonly string[]
 }
 
-/** Newest suspect runs within some days. */
+/** Newest suspect runs within a period. */
 export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Domains with the largest shares of voice on a day. No domains are returned if no day is given. */
+/** Domains with the largest shares of voice on a day; empty if no day is given. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },

@@ -1,4 +1,4 @@
-// Writes rows as CSV or lines of JSON, batch by batch.
+// Writes rows as CSV or JSON lines, batch by batch.
 import { type Cell, csvLines } from '../../base/csv.ts'
 import { type CellBatch, type CellColumn, jsonValue } from '../../base/database/fetch.ts'
 import { unhandled } from '../../base/errors.ts'
@@ -57,7 +57,7 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as a string.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // A number keeps the digits of the database, and needs no escaping, because a minus sign before a number does not
-  // start a formula.
+  // A number keeps the database's digits, and needs no escaping, because a minus sign before a number does not start a
+  // formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

@@ -3,13 +3,13 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
-/** Settings of a snapshot. */
+/** Snapshot settings. */
 interface Snapshot extends ViewReading {
-  /** Role used for reading. Null stands for the user of DATABASE_URL. */
+  /** Role used for reading. Null stands for the user in DATABASE_URL. */
   readonly role: string | null
 }
 
-/** Runs all statements of a page in one snapshot, in a read-only transaction. */
+/** Runs all of a page's statements in one snapshot, in a read-only transaction. */
 export function readSnapshot<T>(
   db: Database,
   { role, ...reading }: Snapshot,

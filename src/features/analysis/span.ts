@@ -8,7 +8,7 @@ export interface ReadSpan extends DaySpan {
   readonly cut: boolean
 }
 
-/** A day is null if it is not given. */
+/** The requested period. A day is null if it is not given. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
@@ -43,7 +43,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Version of the stored days of a period and of two compared days; null if one of these days is not stored. */
+/** Version of the stored days in a period and of two compared days; null if one of these days is not stored. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

@@ -1,4 +1,4 @@
-// The sql command: runs a question of the library, or typed SQL.
+// The sql command: runs a question from the library, or typed SQL.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'

@@ -16,9 +16,9 @@ import { pause } from '../../base/waiting.ts'
 export interface Target {
   /** Path as typed. */
   readonly shown: string
-  /** Path that is written. For a file, all links in the path have been followed. */
+  /** Path to write to. For a file, all links in the path have been followed. */
   readonly path: string
-  /** Kind of the output. Only a regular file is replaced: a pipe or device must remain a pipe or device. */
+  /** Kind of output. Only a regular file is replaced: a pipe or device must remain a pipe or device. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
@@ -99,7 +99,7 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
   process.once('exit', drop)
   try {
     drop()
-    // `wx` only creates a new file, because an existing file of this name may be a link.
+    // `wx` fails if the file exists, because an existing file with this name may be a link.
     await fill(target, open(part, 'wx'), pieces)
     await rename(part, target.path).catch((cause: unknown) => {
       throw unwritable(target.shown, cause)
@@ -134,7 +134,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Reports only write errors as errors of the target, because the pieces may come from a server that fails.
+    // Only write errors are reported as target errors, because reading the pieces from the server may fail too.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()

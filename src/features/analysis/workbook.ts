@@ -3,19 +3,19 @@ import { writeXlsxStream } from 'hucre/xlsx'
 import { count } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 
-/** Value of a cell for the library, which never writes a text as a formula. */
+/** A cell value for the library, which never writes a text as a formula. */
 type SheetCell = string | number | boolean | Date | null
 
-// Maximum length of a text. Excel refuses a file that contains a longer text.
+// Maximum text length. Excel refuses a file that contains a longer text.
 const longestText = 32_767
 // First day that is written as a date. Excel counts days from 1900, and counts the first two months of that year
 // wrongly.
 const firstDay = Date.UTC(1900, 2, 1)
-// Type ids of the server for date, timestamp and timestamptz.
+// The server's type ids for date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows, and further rows follow on another
+ * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows, and further rows go on another
  * sheet. Calls `warn` if texts were cut.
  */
 export async function* writeWorkbook(

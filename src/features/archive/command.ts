@@ -63,7 +63,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions) {
   return { kind: 'leave', olderMs } as const
 }
 
-/** The lock on the archive, and the engine that reads and writes the files of the archive. */
+/** The lock on the archive, and the engine that reads and writes the archive's files. */
 interface Movers {
   readonly mill: Mill
   readonly client: PoolClient
@@ -103,7 +103,8 @@ async function moveDays(
 }
 
 /**
- * Stores the sums of days before the days are archived. Trends need these sums, and archived days can't be added up.
+ * Stores the sums of days before the days are archived. Trends need these sums, which can't be computed from archived
+ * days.
  */
 async function keepSums(db: Database, days: readonly string[]): Promise<void> {
   const last = days.at(-1)

@@ -1,4 +1,4 @@
-// Copies rows from and to the database server with COPY.
+// Copies rows to and from the database server with COPY.
 
 import { once } from 'node:events'
 import { Readable, type Writable } from 'node:stream'
@@ -14,7 +14,7 @@ export interface CopiedRows {
   readonly longest: number
 }
 
-/** Connection methods that the driver uses for COPY, and that are missing in the driver's types. */
+/** Connection methods that the driver uses for COPY, and that are missing from the driver's types. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -181,7 +181,7 @@ function namesOf(columns: readonly FiledColumn[]): string {
 }
 
 /**
- * Copies archived rows of a table into a temporary table `staged_…`, including rows that already exist in the table
+ * Copies a table's archived rows into a temporary table `staged_…`, including rows that already exist in the table
  * itself.
  */
 export async function stageRows(

@@ -50,9 +50,7 @@ interface Passage extends ArchiveTools {
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/**
- * Steps of archiving a day, in order. The rows of the day are removed between the last two steps, in one transaction.
- */
+/** Steps in archiving a day, in order. The day's rows are removed between the last two steps, in one transaction. */
 export const archiveSteps = [
   'written',
   'verified',
@@ -76,7 +74,7 @@ export interface Archived {
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if no rows of the day were left in the tables. */
+/** Moves a day to the archive; returns null if no further rows of the day were left in the tables. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -276,7 +274,7 @@ async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDa
       `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: ${npmRun('verify')} says more`,
     )
   }
-  // Sums that were computed without the day are deleted, to be computed again.
+  // Sums that were computed without the day are deleted, so that they are computed again.
   const { rowCount: crossedOut } = await client.query(
     `with back as (
       delete from public.archived_days
@@ -301,8 +299,8 @@ async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDa
 }
 
 /**
- * Checks that the definition of a table has not changed since the day was archived. Returns the columns of the table
- * that are not generated.
+ * Checks that a table's definition has not changed since the day was archived. Returns the table's columns that are not
+ * generated.
  */
 async function heldColumns(client: PoolClient, { table, columns }: ManifestTable) {
   const there = await readColumns(client, { name: table })
@@ -334,7 +332,7 @@ interface CheckOptions {
   readonly report: (line: string) => void
 }
 
-/** Reads every manifest and file of the archive, and compares both with the recorded values. Changes nothing. */
+/** Reads every manifest and file in the archive, and compares both with the recorded values. Changes nothing. */
 export function checkArchive(
   days: readonly ArchivedDay[],
   { folder: moved, installation, report }: CheckOptions,

@@ -24,7 +24,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
 
 /**
  * Sets up a connection to write bytea values as text where possible. Text is half as long as hex, and is read back
- * unchanged. Only an attempt to convert the bytes shows if they are valid text.
+ * unchanged. Only an attempt to convert the bytes shows whether they are valid text.
  */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
@@ -106,7 +106,7 @@ export async function readLeavingDays(db: Database, olderMs: number) {
   return { days, kept: null }
 }
 
-/** A table of the archive: the condition that selects its rows, and what happens to these rows in the database. */
+/** A table in the archive: the condition that selects its rows, and what happens to these rows in the database. */
 export interface ArchivedTable {
   readonly name: string
   /**
@@ -214,7 +214,7 @@ export async function readColumns(
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
-    // The output formats do not depend on the settings of the server or user.
+    // The output formats must not depend on the server's or user's settings.
     await client.query(`
       set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
       set local extra_float_digits = 1; set local querymill.archiving = 'on'`)
@@ -250,7 +250,7 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** Collects the rows to archive for a day in temporary tables of the transaction; returns the size of the day. */
+/** Collects the rows to archive for a day in the transaction's temporary tables; returns the day's size. */
 export async function gatherLeaving(client: PoolClient, day: string) {
   const quoted = pg.escapeLiteral(day)
   await gather(client, 'leaving_runs', `select id from public.runs where run_date = ${quoted}`)
@@ -288,8 +288,8 @@ export async function gatherLeaving(client: PoolClient, day: string) {
 }
 
 /**
- * Collects the pages and domains to copy, in a temporary table of the transaction. They are collected once, because
- * most rows refer to a page or a domain.
+ * Collects the pages and domains to copy, in one of the transaction's temporary tables. They are collected once,
+ * because most rows refer to a page or a domain.
  */
 export function gatherPlaces(client: PoolClient): Promise<void> {
   const [results, features] = ['organic_results', 'search_features'].map((table) =>

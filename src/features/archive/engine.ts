@@ -8,9 +8,9 @@ import type { FiledColumn } from './copy.ts'
 import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratch.ts'
 
 const settings = {
-  // A single thread keeps the order of rows from the server.
+  // A single thread keeps the server's row order.
   threads: '1',
-  // Enough memory for the longest bodies. A usual night needs only a small part of this limit, because nothing is
+  // Enough memory for the longest bodies. A typical night needs only a small part of this limit, because nothing is
   // cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
@@ -26,7 +26,7 @@ const settings = {
 
 // Size of a row group. Readers can skip a whole row group, and hold one row group in memory at a time.
 const groupBytes = 8_000_000
-/** Vector size of DuckDB, which is the minimum number of rows in a row group. */
+/** DuckDB's vector size, which is the minimum number of rows in a row group. */
 const leastGroup = 2048
 const mostGroup = 122_880
 
@@ -57,8 +57,8 @@ export class ParquetEngine {
   }
 
   /**
-   * Opens the text file that is converted next. The same file is overwritten each time rather than deleted, because
-   * file systems are slow to delete files. Only one text file can be open at a time.
+   * Opens the text file that will be converted next. The same file is overwritten each time rather than deleted,
+   * because file systems are slow to delete files. Only one text file can be open at a time.
    */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
@@ -92,8 +92,8 @@ export class ParquetEngine {
   }
 
   /**
-   * Reads the rows of a file in the format of `copy … to stdout (format csv, force_quote *)`. The plain format has no
-   * quotes, which would be a third of the text, and can only be copied into a table. Only one file can be read at a
+   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. The plain format omits most
+   * quotes, which saves a third of the text, but it can only be copied into a table. Only one file can be read at a
    * time.
    */
   async *rows(

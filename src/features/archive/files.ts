@@ -1,4 +1,4 @@
-// Reads and checks manifests and Parquet files of an archive.
+// Reads and checks the manifests and Parquet files in an archive.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -16,7 +16,7 @@ export interface FiledPlace {
 
 /**
  * Reads some or all columns of a table, file by file, in the format in which the server copied them out. Checks the
- * hash of each file before returning its rows, and at the end the sum over all rows if all columns were read.
+ * hash of each file before returning its rows and, if all columns were read, the sum over all rows at the end.
  */
 export async function* readFiled(
   { engine, folder }: FiledPlace,
@@ -120,7 +120,7 @@ export function manifestPath({ run_date: day, part }: DayPart): string {
   return `days/${day}.${part}.json`
 }
 
-/** Path of a file of a table. Files are partitioned by day in Hive style. */
+/** Path of one of a table's files. Files are partitioned by day in Hive style. */
 export function filePath(table: string, { run_date: day, part }: DayPart, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }
@@ -129,7 +129,7 @@ export function sha256Of(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Parses a manifest. Rejects a manifest of a different installation or layout. */
+/** Parses a manifest. Rejects a manifest from a different installation or with a different layout. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
   const manifest = parsed(text)
   const read = manifestShape.safeParse(manifest)

@@ -1,4 +1,4 @@
-// Reads and writes the folder of an archive. New files are drafts until they are published.
+// Reads and writes an archive folder. New files are drafts until they are published.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export function archivePath(env: Environment, typed: string): string {
   )
 }
 
-/** The folder of an archive. Files are named by their paths relative to this folder. */
+/** An archive folder. Files are named by their paths relative to this folder. */
 export class ArchiveFolder {
   readonly path: string
   readonly #drafted = new Map<string, string>()
@@ -43,7 +43,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Lists the files of a subfolder whose names begin with a prefix. */
+  /** Lists the files in a subfolder whose names begin with a prefix. */
   async list(folder: string, prefix: string): Promise<readonly string[]> {
     try {
       const names = await readdir(this.where(folder))

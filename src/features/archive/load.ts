@@ -24,7 +24,7 @@ import { withEngine } from './engine.ts'
 import { readFiled, readManifest } from './files.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
 
-/** Part of the archive to include in a query, and the location of the archive. */
+/** Part of the archive to include in a query, and the archive's location. */
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
@@ -45,7 +45,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 const movable = movedTables.map(({ name }) => name)
 
 /**
- * Loads archived rows into temporary tables of this connection. The views then read the database and the archived rows.
+ * Loads archived rows into temporary tables on this connection. The views then read the database and the archived rows.
  */
 export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
@@ -130,7 +130,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** Collects the words of a text, and the words of the definitions of all views and functions that the text names. */
+/** Collects the words in a text, and in the definitions of all views and functions that the text names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {
@@ -169,7 +169,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Part of the archive to include, according to the flags; undefined if no part is to be included. */
+/** Part of the archive to include, according to the flags; undefined to include no part. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchive | undefined {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -191,14 +191,14 @@ export function readDayRange(flag: string, typed: string) {
   )
 }
 
-/** Name of the temporary table with the archived rows of a table. */
+/** Name of the temporary table with a table's archived rows. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
 /**
- * Adds temporary tables that inherit from the tables of the database. On this connection only, every query of a table,
- * including the queries of the views, reads the archived rows as well.
+ * Adds temporary tables that inherit from the database's tables. On this connection only, every query on a table,
+ * including the views' queries, reads the archived rows as well.
  */
 async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
@@ -264,12 +264,9 @@ async function readLenders(client: PoolClient, days: readonly string[]) {
   return rows.map(({ day }) => day)
 }
 
-/** Tables, columns and functions in the plan of a query. */
+/** Tables, columns and functions in a query plan. */
 interface PlannedReading {
-  /**
-   * For each temporary table, all words in the scan nodes of the table. These words include all columns that the query
-   * reads.
-   */
+  /** For each temporary table, all words in its scan nodes. These words include all columns that the query reads. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
   /** Functions that the query calls. The plan does not show the tables that these functions read. */
   readonly functions: readonly string[]
@@ -312,7 +309,7 @@ async function planQuestion(client: PoolClient, text: string): Promise<PlannedRe
     )
     return { words, functions: rows.map(({ name }) => name).filter((name) => called.has(name)) }
   } catch {
-    // If the query is wrong, the error is reported when the query itself runs.
+    // If the query is invalid, the error is reported when the query itself runs.
     return null
   } finally {
     await client.query('rollback')

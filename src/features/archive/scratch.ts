@@ -10,7 +10,7 @@ import type { CopiedRows } from './copy.ts'
 
 const prefix = 'querymill-archive-'
 
-/** Creates a folder for temporary files. The name of the folder identifies the process. */
+/** Creates a folder for temporary files. The folder's name identifies the process. */
 export async function makeScratch(): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), `${prefix}${processes()}-${process.pid}-`))
@@ -19,7 +19,7 @@ export async function makeScratch(): Promise<string> {
   }
 }
 
-/** Deletes the temporary folders that killed commands left. The folders of live processes are kept. */
+/** Deletes the temporary folders that killed commands left behind. The folders of live processes are kept. */
 export async function clearScratch(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
   for (const name of names.filter((each) => isLeft(each))) {
@@ -43,7 +43,7 @@ function lives(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // A process of another user can't be signalled, but it is alive.
+    // Another user's process can't be signalled, but it is alive.
     return codeOf(error) !== 'ESRCH'
   }
 }
@@ -54,7 +54,7 @@ function processes(): string {
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 12)
 }
 
-/** A local file that collects a text while the text arrives, before the text is converted. */
+/** A local file that collects a text while it arrives, before it is converted. */
 export class Spool {
   readonly path: string
   readonly #file: number

@@ -1,4 +1,4 @@
-// Decides which queries of a list are bought on a night, and stores the decisions.
+// Decides which of a list's queries are bought on a night, and stores the decisions.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -10,17 +10,17 @@ import { readFirstTens } from './first-tens.ts'
 import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 
-/** Night of an adaptive schedule that is about to be planned. */
+/** A night of an adaptive schedule, about to be planned. */
 interface CadenceNight {
   readonly list: number
   readonly runDate: string
-  /** Longest interval of a query, in days. */
+  /** Longest interval between purchases of a query, in days. */
   readonly longestDays: number
   readonly origin: Origin
   readonly api: string
 }
 
-/** Decides a night of a list that is given by name. Does nothing for a list that was never read. */
+/** Decides a night for a list given by name. Does nothing if the list was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   { listName, ...night }: { listName: string; runDate: string; longestDays: number },
@@ -30,7 +30,7 @@ export async function decideByName(
 }
 
 /**
- * Decides when each member of a list is bought next, based on the answers of earlier nights, and stores the decisions.
+ * Decides when each member of a list is bought next, based on answers from earlier nights, and stores the decisions.
  * The same night may be decided again. A new decision differs only if answers arrived in the meantime.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
@@ -74,8 +74,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
 }
 
 /**
- * Reads the results of queries that were sampled on earlier nights, if the query was answered and the result is not
- * recorded yet.
+ * Reads the results of queries that were sampled on earlier nights and answered, if these results are not recorded yet.
  */
 async function readOutcomes(
   db: Database,

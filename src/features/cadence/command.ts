@@ -61,7 +61,7 @@ function shareOf(text: string): number {
 
 type Backtest = Awaited<ReturnType<typeof backtestList>>
 
-/** Replays the past nights of a list as if the list had been adaptive from the first night. */
+/** Replays a list's past nights as if the list had been adaptive from the first night. */
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,

@@ -14,13 +14,13 @@ interface FirstTenOrder {
   /** If true, only answers from runs of the list itself are used, as if there were no other lists. */
   readonly own: boolean
   /**
-   * If true, the computed top tens are stored. Each night needs the answers of two months, and computing their top tens
+   * If true, the computed top tens are stored. Each night needs two months of answers, and computing their top tens
    * from the results again would take several times as long.
    */
   readonly store: boolean
 }
 
-/** A query of a list, with the top ten of its answer on each night. */
+/** A query on a list, with the top ten of its answer on each night. */
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
@@ -34,7 +34,7 @@ interface SeenQuery {
 /** Reads, in one snapshot, the top tens of all answers to the queries that a list contained when it was last read. */
 export function readFirstTens(db: Database, order: FirstTenOrder) {
   return db.transaction().execute(async (trx) => {
-    // The answers of two months of a large list are sorted in memory rather than on disk.
+    // Two months of answers for a large list are sorted in memory rather than on disk.
     await trx
       .selectNoFrom((eb) =>
         eb.fn('set_config', [eb.val('work_mem'), eb.val('64MB'), eb.lit(true)]).as('work_mem'),
@@ -80,12 +80,12 @@ const storing = sql`
   on conflict do nothing`
 
 /**
- * SQL that computes the top ten of an answer from the results: one number per page. A page has the same number on every
+ * SQL that computes an answer's top ten from the results: one number per page. A page has the same number on every
  * server.
  */
 const shown = sql`
   select
-    -- An answer may be deeper than a small number holds; below the top 10 its depth says nothing here.
+    -- The depth may exceed an int2, and depth beyond 10 does not matter here.
     int2send(least(answers.depth, 10)::int2) || int2send(count(*)::int2)
       || coalesce(
         string_agg(decode(substr(md5(pages.url_key), 1, 8), 'hex'), ''::bytea order by held.position, held.ordinal),
@@ -148,7 +148,7 @@ export async function readHistoryLists(
       'lists.name',
       // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
-      // First night that a cadence decided; null if there is no such night.
+      // First night for which a cadence was decided; null if there is no such night.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

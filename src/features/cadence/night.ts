@@ -1,5 +1,5 @@
-// Decides which queries of a list are bought tonight, from the differences between their answers. All rules are pure
-// functions.
+// Decides which of a list's queries are bought tonight, based on the differences between their answers. All rules are
+// pure functions.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -13,7 +13,7 @@ export interface KnownQuery {
    * that similar queries do not become due on the same night.
    */
   readonly spread: number
-  /** Comparisons of each answer of earlier nights with the previous answer, oldest first. */
+  /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
   readonly steps: readonly Comparison[]
   /** Newest answer to the query; null if no answer is known. */
   readonly last: FirstTen | null
@@ -30,8 +30,8 @@ export interface CadenceRules {
 }
 
 /**
- * Share of the cost of daily buying that a list may cost: one half, minus a margin for new queries and for queries that
- * are bought early.
+ * Maximum cost of a list as a share of the cost of daily buying: one half, minus a margin for new queries and for
+ * queries that are bought early.
  */
 export const usualShare = 0.48
 
@@ -49,7 +49,7 @@ interface CadenceDecision {
 }
 
 /**
- * Decides for all queries of a list whether they are bought on a night. The same facts always give the same decisions.
+ * Decides, for each query on a list, whether it is bought on a night. The same facts always give the same decisions.
  */
 export function decideNight(
   queries: readonly KnownQuery[],
@@ -80,14 +80,14 @@ export function decideNight(
   })
 }
 
-/** Determines how long a query may be skipped, based only on the history of this query. */
+/** Determines how long a query may be skipped, based only on the query's history. */
 function rest(
   { query: { id, steps, last }, rate }: { query: KnownQuery; rate: number },
   interval: number,
   today: number,
 ): CadenceDecision {
   const decision = { id, interval, due: today, byChance: false }
-  // An answer with a date in the future comes from a wrong clock, so the answer is not used for this night.
+  // An answer dated in the future comes from a wrong clock, so it is not used for this night.
   if (last === null || last.day > today) {
     return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }
@@ -148,7 +148,7 @@ function intervalFor({ rate, spread }: Paced, patience: number, longest: number)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** Finds the smallest patience with which the purchases of a list stay within the allowed share of daily buying. */
+/** Finds the smallest patience with which a list's purchases stay within the allowed share of daily buying. */
 function patienceFor(
   queries: readonly Paced[],
   { longest, share }: Pick<CadenceRules, 'longest' | 'share'>,
@@ -212,11 +212,11 @@ function estimate(
   return seen / watched
 }
 
-/** Two queries with at least this number of shared top-ten pages count as related. */
+/** Two queries that share at least this many top-ten pages count as related. */
 const leastShared = 4
 /**
- * A page that occurs in more answers than this does not relate queries. For example, a home page may occur in every
- * answer.
+ * A page that occurs in more answers than this does not make queries related. For example, a home page may occur in
+ * every answer.
  */
 const mostAnswers = 50
 
@@ -243,7 +243,9 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of skipped queries that are bought every night as a sample, to measure the moves that skipping misses. */
+/**
+ * Share of the skippable queries that are bought every night as a sample, to measure the moves that skipping misses.
+ */
 const chanceShare = 0.05
 
 /** Computes a pseudo-random number from 0 to 1. The same words always give the same number. */
@@ -256,7 +258,7 @@ export function drawnFrom(...words: readonly string[]): number {
 export interface FirstTen {
   /** Date of the night, in days since 1970-01-01. */
   readonly day: number
-  /** Highest position in the answer. Nothing is known about pages below this position. */
+  /** Greatest position in the answer. Nothing is known about pages below this position. */
   readonly depth: number
   /** Pages at positions 1 to 10, best first, each represented by a number. */
   readonly pages: readonly number[]
@@ -272,8 +274,8 @@ export interface Comparison {
 const firsts = 10
 
 /**
- * Finds the pages that entered or left the top ten. Only positions within the depth of both answers are compared. Null
- * if the answers can't be compared.
+ * Finds the pages that entered or left the top ten. Only positions within the depth of both answers are compared.
+ * Returns null if the answers can't be compared.
  */
 export function movesBetween(
   before: FirstTen,
@@ -281,7 +283,7 @@ export function movesBetween(
 ): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Answers with the same pages share one array, so this comparison is fast when nothing changed, as usual.
+  // Answers with the same pages share one array, so this comparison is fast in the usual case that nothing changed.
   if (before.pages === after.pages) return { entered: [], left: [] }
   const old = reaching(before, places)
   const now = reaching(after, places)

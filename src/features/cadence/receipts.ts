@@ -1,10 +1,9 @@
-// Reads past nights of adaptive lists, with the number of calls that were saved and the number of moves that were
-// hidden.
+// Reads past nights of adaptive lists, with the number of calls saved and the number of moves hidden.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 
-/** An adaptive list, with the newest decision and the totals of recent nights. */
+/** An adaptive list, with its newest decision and the totals for recent nights. */
 export interface CadenceReceipt {
   readonly list: string
   /** Newest night that was decided. */
@@ -12,7 +11,7 @@ export interface CadenceReceipt {
   /** Number of queries with an interval of 1 day, of 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /** Totals over these nights: queries of the list, queries bought, queries skipped, and queries sampled. */
+  /** Totals over these nights: queries on the list, queries bought, queries skipped, and queries sampled. */
   readonly queries: number
   readonly asked: number
   readonly rested: number
@@ -29,12 +28,12 @@ export interface CadenceReceipt {
 
 const recentNights = 28
 
-/** Reads all adaptive lists, each with totals over the nights of the last four weeks. */
+/** Reads all adaptive lists, each with totals over the nights in the last four weeks. */
 export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: recentNights })
 }
 
-/** A night of an adaptive list, possibly from the time before the list became adaptive. */
+/** A night of an adaptive list, possibly from before the list became adaptive. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string

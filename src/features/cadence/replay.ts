@@ -1,4 +1,4 @@
-// Replays past nights of a list as if the list had been adaptive, and estimates the calls that skipping saves and the
+// Replays a list's past nights as if the list had been adaptive, and estimates the calls that skipping saves and the
 // moves that it misses.
 
 import { groupBy } from '../../base/query.ts'
@@ -20,7 +20,7 @@ export interface QueryHistory {
 
 export interface ReplayedNight {
   readonly day: number
-  /** Number of queries that daily buying would buy. */
+  /** Number of queries that a daily cadence would buy. */
   readonly queries: number
   /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
@@ -33,7 +33,7 @@ export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Replays the nights of a list as if the adaptive cadence had applied from the first night. */
+/** Replays a list's nights as if the adaptive cadence had applied from the first night. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -62,8 +62,8 @@ export function replayNights(
 }
 
 /**
- * Returns the queries of the list as it was last read before a night. A query belongs to the list from its first answer
- * to its last.
+ * Returns the queries that were on the list when it was last read before a night. A query belongs to the list from its
+ * first answer to its last.
  */
 function membersAt(
   histories: readonly QueryHistory[],
@@ -100,8 +100,8 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
 const inTimeNights = 2
 
 /**
- * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, in which the moves of each
- * query form one cluster.
+ * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, with each query's moves as
+ * one cluster.
  */
 export function sumUp(
   histories: readonly QueryHistory[],
@@ -142,16 +142,14 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
-/** A page that entered or left the top ten of a query, as daily buying would show. */
+/** A page that entered or left a query's top ten, as daily buying would show. */
 interface Move extends Omit<Change, 'since'> {
   readonly id: string
   /** Number of nights until the move is seen; null if the move is never seen. */
   readonly late: number | null
 }
 
-/**
- * Finds all moves in the histories, and the delay with which each move is seen if only the given purchases are made.
- */
+/** Finds all moves in the histories, and how late each move is seen if only the given purchases are made. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -225,9 +223,9 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Computes Wilson's interval with continuity correction for `some` of `many`. The interval is rather too wide than too
- * narrow, even if none or all of a few observations are positive. `many` is the effective number of independent
- * observations, and may be fractional.
+ * Computes Wilson's interval with continuity correction for `some` of `many`. The interval errs on the wide side, even
+ * if none or all of a few observations are positive. `many` is the effective number of independent observations, and
+ * may be fractional.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -244,7 +242,7 @@ function lower(share: number, many: number): number {
 }
 
 /**
- * Computes Wilson's interval for clustered observations. Moves of one query tend to be late together, so they count as
+ * Computes Wilson's interval for clustered observations. A query's moves tend to be late together, so they count as
  * fewer independent observations. The variance between clusters determines the effective number of observations.
  */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {

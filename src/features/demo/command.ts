@@ -68,7 +68,7 @@ interface Starts {
 
 interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly faults: boolean
-  /** True for the history of a demo without flags. */
+  /** True for the history that the demo without flags creates. */
   readonly first: boolean
   readonly cadence: boolean
 }
@@ -98,7 +98,7 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
-  // Computes the sums for the default origins of a new session, so that the keyword tables of the desk are ready.
+  // Computes the sums for the default origins, so that the desk's keyword tables are ready.
   if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await showReceipts(mill)
   if (faults && options.json !== true) showMonth()
@@ -155,7 +155,7 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the adaptive list of the demo, and the calls that the cadence saved. */
+/** Prints the demo's adaptive list, and the calls that the cadence saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
   print(`\nADAPTIVE CADENCE, in the second half of the nights (${npmRun('cadence')}):\n`)
@@ -217,7 +217,7 @@ const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
   ...{ rival: null, feature: null, confirm: 1 },
 }
 
-/** Loads the alert rules of the demo, if there are no alert rules yet. */
+/** Loads the demo's alert rules, if there are no alert rules yet. */
 async function watchMonth(db: Database, list: string): Promise<void> {
   if ((await readAlertRules(db)).length > 0) return
   await replaceAlertRules(db, [
@@ -231,7 +231,7 @@ const answerTables = [
   ...(['search_entities', 'search_clusters', 'search_related_searches'] as const),
 ]
 
-/** SQL query of the demo, written as an analyst would write it. */
+/** The demo's SQL query, written as an analyst would write it. */
 const question = `select d.host, count(distinct s.query_id) as queries, min(o.position) as best
 from searches s
 join organic_results o on o.search_id = s.id

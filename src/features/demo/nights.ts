@@ -1,4 +1,4 @@
-// Runs the nights of the demo one after the other.
+// Runs the demo's nights one after the other.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -42,8 +42,8 @@ const usualNights = 4
 const plannedPurposes = Object.keys(purposes) as readonly Purpose[]
 
 /**
- * Chooses the fault of a night; null for a normal night. The first nights are normal. After them, each fault occurs
- * once, at regular distances.
+ * Chooses a night's fault; null for a normal night. The first nights are normal. After them, each fault occurs once, at
+ * regular intervals.
  */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / plannedPurposes.length)
@@ -59,8 +59,8 @@ export function onePurpose(night: number, nights: number): Purpose | null {
 const spentByOthers = 25
 
 /**
- * Half of the credits that the given nights and queries cost, with about five extra nights. This amount is the first
- * balance of the account. The same amount is added halfway through the nights.
+ * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's first
+ * balance, and the same amount is added halfway through the nights.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
@@ -84,7 +84,7 @@ export interface History extends Draining {
   readonly nights: number
   readonly setDay: (day: Date) => void
   readonly list: string
-  /** Controls of the simulated API; null if the history has no faults. */
+  /** Controls for the simulated API; null if the history has no faults. */
   readonly stage: MonthStage | null
   readonly purpose?: typeof purposeOf
   /** If true, the cadence is adaptive in the second half of the nights. */
@@ -103,7 +103,7 @@ export async function runNights(
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // The run dates are in the past, but the answers are bought today. The name of the list shows that the history is
+    // The run dates are in the past, but the answers are bought today. The list name shows that the history is
     // simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
@@ -129,8 +129,8 @@ export async function runNights(
 }
 
 /**
- * Sets up the fault of a night. Early in the history, another program spends credits of the account. Halfway through,
- * the account is topped up.
+ * Sets up a night's fault. Early in the history, another program spends credits from the account. Halfway through, the
+ * account is topped up.
  */
 function setTheStage(
   stage: MonthStage,

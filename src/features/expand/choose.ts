@@ -28,7 +28,7 @@ interface LeftOut {
 export interface Chosen {
   readonly queries: readonly RelatedQuery[]
   readonly leftOut: Readonly<LeftOut>
-  /** Number of candidates that were examined before the budget or the candidates were used up. */
+  /** Number of candidates that were examined before the budget or the candidates ran out. */
   readonly looked: number
   /** True if the next candidate would have exceeded the budget. */
   readonly short: boolean
@@ -121,7 +121,7 @@ function readPattern(flag: string, typed: string): TextFilter {
   }
 }
 
-// Texts in these scripts have no blanks between words, so a pattern can only be searched as a substring.
+// Texts in these scripts have no spaces between words, so a pattern can only be matched as a substring.
 const unparted =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 
@@ -134,7 +134,7 @@ function holdsAll(words: readonly string[]): TextFilter {
 }
 
 const latin = 'Latin'
-/** Scripts by their Unicode names. Scripts that one language uses together form one group. */
+/** Scripts by their Unicode names. Scripts that are used together in one language form one group. */
 const knownScripts: readonly (readonly [string, RegExp])[] = [
   // Chinese and Japanese share characters, so the language of a short text can't be determined.
   ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
@@ -159,10 +159,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/**
- * True for a text in the scripts of a list. The text may contain Latin names, but must not consist of Latin names
- * alone.
- */
+/** True for a text in a list's scripts. The text may contain Latin names, but must not consist of Latin names alone. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false
@@ -186,7 +183,7 @@ export function twinKey(text: string): string {
 }
 
 /**
- * Strips common plural endings of English, Spanish, French and Portuguese. The result may not be a correct word,
+ * Strips common plural endings in English, Spanish, French and Portuguese. The result may not be a correct word,
  * because it is only used to compare texts.
  */
 function singular(word: string): string {

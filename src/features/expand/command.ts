@@ -1,4 +1,4 @@
-// The expand command: buys the related searches of a list, round by round.
+// The expand command: buys a list's related searches, round by round.
 
 import { addYesHint, type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -62,7 +62,7 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   }
   return {
     list,
-    // The ending contains no comma or space, because users separate the names of lists by commas.
+    // The suffix contains no comma or space, because users separate list names with commas.
     into: as === undefined ? `${list}-expanded` : typedName(as),
     credits: countFlag('credits', credits),
     depth: rounds,
@@ -74,7 +74,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // As for every purchase, the exit code of a preview tells whether the plan stays within the limits.
+  // As with every purchase, the preview's exit code tells whether the plan stays within the limits.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 
@@ -95,7 +95,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   ]
 }
 
-/** Formats the queries as a table. The column of parameters is shown if any query has parameters. */
+/** Formats the queries as a table. The parameter column is shown if any query has parameters. */
 function queryTable(queries: readonly RelatedQuery[]): string {
   const variants = queries.map(variantOf)
   const varied = variants.some((variant) => variant !== '')
@@ -200,7 +200,7 @@ function roundLines(rounds: readonly RoundYield[]): string[] {
   ]
   const rows = rounds.map((one) => {
     const start = [one.round, one.queries, one.answers]
-    // As long as a round has no answers, its yield is unknown rather than zero.
+    // While a round has no answers, its yield is unknown rather than zero.
     if (one.answers === 0 && one.open > 0) return start
     const domains = rate(one.new_domains_per_credit)
     return [...start, one.credits_used, one.new_pages, one.new_domains, domains]

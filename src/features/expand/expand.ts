@@ -93,7 +93,7 @@ interface Expansion {
   readonly state: ExpansionState
 }
 
-/** Performs a step. Returns null if another process changed the state before. */
+/** Performs a step. Returns null if another process changed the state first. */
 async function doStep(expansion: Expansion): Promise<ExpandOutcome | null> {
   const { desk, order, prompts, state } = expansion
   const { rounds, openRuns, left } = state
@@ -149,7 +149,7 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
     source: state.list,
     origin: state.origin,
     // The queries are divided into priority bands, most promising first. If purchases stop early, the least promising
-    // queries are left.
+    // queries remain.
     queries: queries.map((query, index) => ({
       ...query,
       priority: priorities.usual + Math.floor((index * bands) / queries.length),
@@ -197,13 +197,13 @@ interface TakeStep {
   readonly share: number
 }
 
-/** Rounds of an expansion up to now, and the remaining credits. */
+/** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsState {
   readonly rounds: readonly Round[]
-  /** True while a run of the list is open. */
+  /** True while the target list has an open run. */
   readonly busy: boolean
   readonly depth: number
-  /** Credits that are left of the typed budget. */
+  /** Credits that are left in the given budget. */
   readonly left: number
   /** Highest observed price of the cheapest price class. */
   readonly price: number
@@ -274,7 +274,7 @@ async function planUnasked(
   }
 }
 
-/** State of an expansion: the rounds up to now, and the credits that are left. */
+/** State of an expansion: the rounds so far, and the credits that are left. */
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 /** Reads everything needed to decide the next step. */

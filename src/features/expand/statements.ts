@@ -16,7 +16,7 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads the rounds of a target list up to now. */
+/** Reads the rounds of a target list so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -45,8 +45,8 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
 }
 
 /**
- * Adds up the credits that the runs of the list have used or reserved. For a call with an unknown cost, the reserved
- * credits count.
+ * Adds up the credits that the list's runs have used or reserved. For a call with an unknown cost, the reserved credits
+ * count.
  */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
@@ -71,7 +71,7 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Reads the unfinished runs of the list, oldest first. */
+/** Reads the list's unfinished runs, oldest first. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -120,7 +120,7 @@ interface SelectionOrder {
 
 /**
  * Adds all selected related searches or none of them. Returns null if another process has added related searches in the
- * meantime, because the selection did not take these into account.
+ * meantime, because the selection did not account for them.
  */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
@@ -142,8 +142,8 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
 }
 
 /**
- * Makes the queries that are unplanned or were never bought the current members of the list. The next run is planned
- * from these members. A query with a call was bought, even if the call failed, so it is not included.
+ * Makes the unplanned and never-bought queries the current members of the list. The next run is planned from these
+ * members. A query with a call was bought, even if the call failed, so it is not included.
  */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
   await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
@@ -151,8 +151,8 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 
 /**
  * Limits the budget of the list's open run to the credits that the expansion may still use. A list has at most one such
- * run. Returns the new budget if the budget was lowered. The row of the run is locked, so that no query is bought
- * between reading and writing.
+ * run. Returns the new budget if the budget was lowered. The run's row is locked, so that no query is bought between
+ * reading and writing.
  */
 export async function lowerBudget(
   db: Database,
@@ -177,13 +177,15 @@ export async function lowerBudget(
   })
 }
 
-/** Error for a plan whose queries another process planned or changed in the meantime. The plan is rolled back. */
+/**
+ * Error for a plan whose queries were planned or changed by another process in the meantime. The plan is rolled back.
+ */
 export class TakenElsewhere extends Error {}
 
 /**
  * Links the queries that have no run yet to the given run, within the transaction that plans the run. The budgets of
- * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the credits of
- * the expansion.
+ * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the
+ * expansion's credits.
  */
 export async function recordRun(
   trx: Transaction,
@@ -250,7 +252,7 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Reads the cost and yield of each round of a target list, from answers of one origin. */
+/** Reads the cost and yield of each round of a target list, from answers with one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },
@@ -261,7 +263,7 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with the name of the list. */
+/** A round of an expanded list, with the list's name. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -271,7 +273,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** Reads all answered rounds of all expanded lists, from answers of the origins that are shown. */
+/** Reads all answered rounds of all expanded lists, from answers with the origins that are shown. */
 export function readFrontierRounds(db: Database) {
   return readRows<FrontierRound>(db, 'read_answered_rounds', {})
 }
@@ -309,7 +311,7 @@ export interface Frontier {
 }
 
 /**
- * Stores all candidates in temporary tables of the transaction, most promising first. A related search gets the
+ * Stores all candidates in the transaction's temporary tables, most promising first. A related search gets the
  * parameters of its source query: language, country, place, device and number of results.
  */
 export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {

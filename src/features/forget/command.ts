@@ -203,8 +203,8 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
         eb.exists(tasks.where(oneOf('t.query_id', subject.ids))),
-        // If an answer in the database contains the text as a related search, answers of any archived day may contain
-        // the text.
+        // If an answer in the database contains the text as a related search, answers from any archived day may contain
+        // it too.
         eb.exists(relatedTo(subject.q)),
       ])
     })

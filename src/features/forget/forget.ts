@@ -26,15 +26,12 @@ import {
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { countTexts, forgetTexts, forgetWords } from './texts.ts'
 
-/**
- * Tables with data of a list about the queries of the list, in the order of deletion. The members of the list come
- * last.
- */
+/** Tables with a list's data about its queries, in the order of deletion. The list's members come last. */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
 type OnDeleted = (gone: DeletedRows) => void
 
-/** Tables that refer to queries, in addition to the tables of the lists. */
+/** Tables that refer to queries, in addition to the list tables. */
 const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
 /** Counts the rows that would be deleted, by table; changes nothing. */
@@ -72,7 +69,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Selects the rows of answers that name a query as a related search, and the stored bodies of these answers. */
+/** Selects the rows in which answers name a query as a related search, and the stored bodies of these answers. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -85,7 +82,7 @@ function relatedRows(db: Database, q: string) {
   ] as const
 }
 
-/** Deletes the data of a subject in atomic batches. After an interruption, call the function again to continue. */
+/** Deletes a subject's data in atomic batches. After an interruption, call the function again to continue. */
 export async function forgetSubject(
   db: Database,
   subject: Forgettable,
@@ -111,12 +108,12 @@ export async function forgetSubject(
 }
 
 /**
- * Marks a list as forgotten after its queries and members were deleted; returns false if the list was read again in the
- * meantime.
+ * Marks a list as forgotten after its queries and members have been deleted; returns false if the list was read again
+ * in the meantime.
  */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
-  // Sums that were stored in the meantime contain the name of the list.
+  // Sums that were stored in the meantime contain the list name.
   await clearDays(db)
   return ended
 }
@@ -147,8 +144,7 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 const relatedAtOnce = 1000
 
 /**
- * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain the
- * query.
+ * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain it.
  */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
@@ -213,7 +209,7 @@ async function forgetMembers(
 }
 
 /**
- * Marks the list itself as forgotten, as the last step. The runs of the list and their costs remain under a placeholder
+ * Marks the list itself as forgotten, as the last step. The list's runs and their costs remain under a placeholder
  * name. Returns false if the list was read again in the meantime. Planning a list takes the same lock.
  */
 async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolean> {
@@ -225,8 +221,8 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
     .unionAll(open.where('list_id', '=', id))
   if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
   await trx.deleteFrom('expansions').where('list_id', '=', id).execute()
-  // Related searches of this list that were added to other lists stay there, but the queries that they came from are no
-  // longer recorded.
+  // Related searches from this list that were added to other lists stay there, but the queries that they came from are
+  // no longer recorded.
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
@@ -247,7 +243,7 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
 /** Placeholder for the id of a deleted query. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-// Sizes of one batch. Locks are held for the duration of one batch, which affects some thousand rows.
+// Batch sizes. Locks are held for the duration of one batch, which affects a few thousand rows.
 const queriesAtOnce = 20
 const answersAtOnce = 200
 const tasksAtOnce = 2000
@@ -296,7 +292,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done: false }
 }
 
-/** Deletes tasks. The calls of the tasks stay, with their cost and run but without the query. */
+/** Deletes tasks. The tasks' calls stay, with their cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = trx
     .with('gone', (db) =>
@@ -306,8 +302,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     .columns(['task_id', 'run_id'])
     .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
     .onConflict((conflict) => conflict.doNothing())
-  // The mark of each call is replaced. Therefore, a late answer matches no call and is not stored, and no process
-  // requests the answer again.
+  // Each call's mark is replaced. Therefore, a late answer matches no call and is not stored, and no process requests
+  // the answer again.
   const calls = trx
     .updateTable('calls')
     .set({ query_id: nobody, error_message: null })
@@ -328,8 +324,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * Deletes the queries that nothing else refers to. Other writers are locked out in the meantime, because a list that is
- * being planned could refer to an existing query. Planning commits the queries of a list together with the run.
+ * Deletes the queries that nothing else refers to. Other writers are locked out meanwhile, because a list that is being
+ * planned could refer to an existing query. Planning commits a list's queries together with the run.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
@@ -350,7 +346,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
   return gone
 }
 
-/** Finds the queries that no answer, no task and no other list refers to. */
+/** Finds the queries that no answer, task or other list refers to. */
 async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   const unused = await trx
     .selectFrom('forgetting_queries as f')
@@ -396,8 +392,8 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return gone
 }
 
-// Entry in the table of words to be deleted, as a mark. After an interruption, only this mark shows that the sums must
-// be deleted.
+// Marker entry in the table of words to be deleted. After an interruption, only this entry shows that the sums must be
+// deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
 /** Records that the sums must be deleted, so that an interrupted command can be continued. */
@@ -437,8 +433,8 @@ const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 
 /**
- * Deletes rows of a table in portions until none are left. A query selects the addresses of the next rows. Returns the
- * number of deleted rows.
+ * Deletes rows from a table in portions until none are left. A query selects the addresses of the next rows. Returns
+ * the number of deleted rows.
  */
 async function clear(
   db: Database,

@@ -82,7 +82,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Maximum number of retries. Planning a large list takes several minutes, and the retries must go on for longer. */
+/** Maximum number of retries. The retries must last longer than planning a large list, which takes minutes. */
 const mostTries = 1_200
 
 /**

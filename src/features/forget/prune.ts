@@ -14,7 +14,7 @@ interface PruneOptions {
   readonly yes?: true
 }
 
-/** Deletes raw bodies that are older than an age, or only counts them for a preview. Prints the number of bodies. */
+/** Deletes raw bodies older than a given age, or only counts them for a preview. Prints the number of bodies. */
 export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {

@@ -46,8 +46,8 @@ export function aloneIn(list: number) {
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
 /**
- * Maximum delay of a late answer. The call, the storing of the answer and the server's grace period together take far
- * less time.
+ * Maximum delay of a late answer. The call, the server's grace period and the time to store the answer add up to far
+ * less.
  */
 const lateAnswersMs = 10 * 60_000
 

@@ -69,7 +69,7 @@ function mentions<T extends keyof DB>(
   return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
 }
 
-/** All places outside of answers that contain texts which people or programs wrote. */
+/** All places outside of answers that contain texts written by people or programs. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -77,7 +77,7 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // The name of a list may be an everyday word, so only texts about lists are searched for the name.
+  // A list name may be an everyday word, so it is searched for only in texts about lists.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
@@ -219,9 +219,9 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 }
 
 /**
- * Deletes the recorded entries of one table that neither an answer nor a page refers to. Writers are locked out of the
- * table in the meantime. Otherwise, a writer that found an entry before it was deleted would store an answer that
- * refers to the deleted entry.
+ * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
+ * table meanwhile. Otherwise, a writer that found an entry before it was deleted could store an answer that refers to
+ * it.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

@@ -20,16 +20,16 @@ export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 interface MetricsOptions {
   readonly db: Database
   readonly supplier: Supplier
-  /** Configured credit floor of this process. This floor is in force while no worker is alive. */
+  /** This process's configured credit floor, which is in force while no worker is alive. */
   readonly floor: number
-  /** Returns the task counts of the worker in this process; absent if the process has no worker. */
+  /** Returns the task counts for the worker in this process; absent if the process has no worker. */
   readonly counted?: () => TaskCounts
   readonly more?: () => Promise<string>
 }
 
 /**
- * Metrics by name, each with its meaning and with the name of its label. Names and units follow Prometheus conventions.
- * No label contains a query, because the number of queries is unlimited.
+ * Metrics by name, each with its meaning and its label name. Names and units follow Prometheus conventions. No label
+ * contains a query, because the number of queries is unlimited.
  */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
@@ -67,8 +67,8 @@ const described = {
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
 /**
- * Values of metrics. A value is one number, a number for each label, or null. A metric with the value null is left out,
- * because its value is unknown.
+ * Values of metrics. A value is one number, a number for each label, or null. Null means that the value is unknown, so
+ * the metric is left out.
  */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
@@ -141,7 +141,7 @@ function openFigures(registry: Registry): (figures: Figures) => void {
   }
 }
 
-/** Balance, reservations and stops of the account. */
+/** The account's balance, reservations and stops. */
 async function accountFigures(
   db: Database,
   account: { readonly name: string; readonly kind: string; readonly floor: number },
@@ -211,10 +211,7 @@ async function suspectFigures(db: Database): Promise<Figures> {
 
 const restShare = 20
 
-/**
- * Limits the time spent on a database query to one twentieth: a result that took one second is reused for twenty
- * seconds.
- */
+/** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
 export function askSparingly<T>(
   ask: () => Promise<T>,
   now = () => performance.now(),
@@ -251,7 +248,7 @@ function countSuspects(db: Database) {
     .execute()
 }
 
-/** Reads the figures of an account from the ledger; undefined before the first call of the account. */
+/** Reads an account's figures from the ledger; undefined before the account's first call. */
 function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
   return db
     .selectFrom('accounts as a')

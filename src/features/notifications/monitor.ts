@@ -1,4 +1,4 @@
-// Serves the health checks and metrics of a process, and sends notices.
+// Serves a process's health checks and metrics, and sends notices.
 
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -57,8 +57,8 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
     await probeDatabase(db)
     return []
   } catch {
-    // The message of the error is not shown, because it contains the address of the database and other people may read
-    // health probes.
+    // The error message is not shown, because it contains the database address, and other people may read health
+    // probes.
     return ['the database does not answer']
   }
 }
@@ -83,7 +83,7 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // Prevents clients from keeping connections open: the number of connections is small, and probes need them.
+  // Prevents clients from keeping connections open: the number of connections is limited, and probes need them.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {
@@ -134,7 +134,7 @@ async function answer(
 }
 
 function send(response: ServerResponse, status: number, text: string): void {
-  // The version is the version of Prometheus' text format. Readers of plain text ignore it.
+  // The version is that of the Prometheus text format. Plain-text readers ignore it.
   const contentType = 'text/plain; version=0.0.4; charset=utf-8'
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
   response.end(text)

@@ -23,7 +23,7 @@ const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
   readonly webhook: Webhook
-  /** Time after which open tasks without a worker are reported; 0 means that they are never reported. */
+  /** Time after which open tasks without a worker are reported; 0 means never. */
   readonly unattendedMs: number
 }
 
@@ -110,7 +110,7 @@ export async function recordNotices(
 }
 
 /**
- * Records the events that the tables show. Each event is recorded once, even if several processes look at the same
+ * Records the events that the tables show. Each event is recorded once, even if several processes check at the same
  * time.
  */
 export async function recordNews(
@@ -123,7 +123,7 @@ export async function recordNews(
   await trx.executeQuery(statement('take_news', parameters))
 }
 
-/** An event that `recordNews` does not find, in the form in which the event is stored as a notice. */
+/** An event that `recordNews` does not find, in the form that is stored as a notice. */
 interface SeenEvent {
   readonly kind: string
   readonly subject: string
@@ -304,8 +304,8 @@ export async function countNotices(db: Database) {
 }
 
 /**
- * Finds tasks that have been open for the given time without a live worker. The time is counted from the end of the
- * last worker, or from the creation or reopening of a run if that is later. The event is recorded once for each such
+ * Finds tasks that have been open for the given time without a live worker. The time is counted from when the last
+ * worker ended, or from when a run was created or reopened if that is later. The event is recorded once for each such
  * period.
  */
 async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
@@ -318,7 +318,7 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   return [{ kind: 'work_unattended', subject, said, fields: { tasks, since } }]
 }
 
-/** Fields in the answers of one run that the API had never sent before the run. */
+/** Fields in one run's answers that the API had never sent before that run. */
 interface NewFields {
   readonly run: number
   readonly list: string
@@ -333,7 +333,7 @@ interface NewFields {
 
 /**
  * Returns the fields that the API had never sent before, from the answers of runs that finished after the given time.
- * Each run is checked once. In the first answers of an API, no field counts as new.
+ * Each run is checked once. In the first answers from an API, no field counts as new.
  */
 async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db

@@ -17,8 +17,8 @@ interface Posted {
 }
 
 /**
- * Posts a notice once; throws an error if no reply arrives. The message of the error never contains the URL, because
- * the URL is often secret.
+ * Posts a notice once; throws an error if no reply arrives. The error message never contains the URL, because the URL
+ * is often secret.
  */
 export async function post(
   webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
@@ -77,9 +77,9 @@ function withoutLogin(url: URL) {
   return { address, authorization: { authorization } }
 }
 
-/** Content of a notice: one line that chat tools display, and the same data as fields. */
+/** Notice content: one line that chat tools display, and the same data as fields. */
 interface Notice {
-  /** Id of the notice, identical in each try. */
+  /** Id of the notice, the same for each try. */
   readonly id: string
   readonly kind: string
   readonly text: string
@@ -98,7 +98,7 @@ export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
 
 /**
  * Headers that identify a notice and prove its sender, according to standardwebhooks.com. The signature is an
- * HMAC-SHA256 over id, time and body. The time is the time of the try, so that a receiver can reject old tries.
+ * HMAC-SHA256 over id, time and body. The time is when this try was made, so that a receiver can reject old tries.
  */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },

@@ -14,7 +14,7 @@ import { onSnapshot, prove, type Verified } from '../verify/command.ts'
 /** Settings by name, such as `SEARCH_API_KEY`; they take precedence over the environment and `.env`. */
 export type PackageSettings = Partial<Record<Name, string>>
 
-/** Options of `enqueue`: the flags of the command, in camel case. */
+/** Options for `enqueue`: the command's flags, in camel case. */
 export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
 
 export interface WorkChoices {

@@ -26,8 +26,8 @@ export async function dispatch(load: Load): Promise<void> {
 }
 
 /**
- * Completes the words that were typed: `help work` becomes `work --help`. If a group contains a command with the name
- * of the group, the word for this command may be left out before a flag. For example, `service --port 80` becomes
+ * Completes the words that were typed: `help work` becomes `work --help`. If a group contains a command with the
+ * group's name, the word for this command may be left out before a flag. For example, `service --port 80` becomes
  * `service start --port 80`.
  */
 function wholeWords(typed: readonly string[]): readonly string[] {
@@ -38,7 +38,7 @@ function wholeWords(typed: readonly string[]): readonly string[] {
 }
 
 /**
- * Adds `--help` to the words after `help`. Nothing is added to an unknown word, so that the word is refused with a
+ * Adds `--help` to the words after `help`. Nothing is added to an unknown word, so that it is rejected with a
  * suggestion.
  */
 function asHelp(typed: readonly string[]): readonly string[] {
@@ -99,7 +99,7 @@ function buildProgram(load: Load): Command {
 interface Leaf {
   readonly about: string
   readonly load: Load
-  /** The command that the word starts, followed by the flags that the word adds. */
+  /** The command that the word starts, followed by the flags that it adds. */
   readonly starts: readonly string[]
 }
 
@@ -124,7 +124,7 @@ function addGroup(program: Command, group: Group, load: Load): void {
   }
 }
 
-/** Adds a word that starts a command. The flags are read by the program of the command itself. */
+/** Adds a word that starts a command. The flags are read by the command's own program. */
 function addCommand(parent: Command, word: string, { about, load, starts }: Leaf): void {
   const [name = '', ...flags] = starts
   const depth = parent.parent === null ? 1 : 2
@@ -140,8 +140,8 @@ function addCommand(parent: Command, word: string, { about, load, starts }: Leaf
 }
 
 /**
- * Lists the names of all commands that are not for everyday use. The names are listed after the word of their group or,
- * without such a word, by purpose.
+ * Lists the names of all commands that are not for everyday use. The names are listed after their group's word or, if
+ * it has none, by purpose.
  */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
@@ -175,7 +175,7 @@ const cases = (line: (word: string, members: string) => string) =>
 
 /**
  * A completion script for each shell. The script completes the first word as a command or group, and the second word as
- * a name of the group. Otherwise, a word that begins with - is completed as a flag, and any other word as a file.
+ * a command in the group. Otherwise, a word that begins with - is completed as a flag, and any other word as a file.
  */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {

@@ -31,14 +31,11 @@ export interface Verified {
 
 const sampleSize = 500
 /**
- * Number of finished days whose sums are computed again. Computing the sums of a day takes as long as storing the day
- * did.
+ * Number of finished days whose sums are computed again. Computing a day's sums takes as long as storing the day did.
  */
 const sampleDays = 7
 
-/**
- * Searches the database for rows that violate a check. Prints each group of checks, and the credits of each account.
- */
+/** Searches the database for rows that violate a check. Prints each group of checks, and each account's credits. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
@@ -219,8 +216,8 @@ interface StoredPage {
 }
 
 /**
- * Reads bodies of answers, with the figures stored beside them, in batches. `sample` is the size of a random sample;
- * null means all answers.
+ * Reads answer bodies, with the figures stored beside them, in batches. `sample` is the size of a random sample; null
+ * means all answers.
  */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
@@ -300,8 +297,8 @@ export interface Check {
 }
 
 /**
- * Runs the given work on one snapshot of the database. Without the snapshot, rows that change between two queries would
- * look like violations.
+ * Runs the given work on one database snapshot. Without the snapshot, rows that change between two queries would look
+ * like violations.
  */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
@@ -312,8 +309,8 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
 }
 
 /**
- * Runs the checks of `sql/checks`, in the order of the files. Also computes the sums of some finished days again, or of
- * all finished days (null).
+ * Runs the checks in `sql/checks`, in file order. Also computes the sums of some finished days again, or of all of them
+ * (null).
  */
 export async function runChecks(
   db: Database,
@@ -359,20 +356,20 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Rows of `finished_days` that can be computed again, in random order. */
+/** Ids of rows in `finished_days` that can be computed again, in random order. */
 async function readFinishedDays(db: Database): Promise<readonly number[]> {
   const rows = await readRows<{ id: number }>(db, 'read_finished_days', {})
   return rows.map(({ id }) => id)
 }
 
-/** Changes of an account's balance between the first and the newest reported balance. */
+/** Changes in an account's balance between the first and the newest reported balance. */
 interface Conservation {
   readonly account: string
   readonly kind: string
   /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
-  /** Decrease of the balance while a call whose outcome is unknown was in flight. */
+  /** Decrease in the balance while a call whose outcome is unknown was in flight. */
   readonly unknown: number
   /** External spend: a decrease that no call explains. */
   readonly unexplained: number

@@ -36,8 +36,8 @@ const types = ['Person', 'Place', 'Organization', 'Product', 'Technology', 'Thin
 const counts = { hosts: 20_000, pages: 400, entities: 8_000, clusters: 600, texts: 1024 }
 
 /**
- * Generates answers of the size and shape of real ones, fast. A few hosts, pages and entities occur in most answers,
- * and most occur in few. The same seed and query always give the same answer.
+ * Quickly generates answers with the size and shape of real ones. A few hosts, pages and entities occur in most
+ * answers, and most occur in few. The same seed and query always give the same answer.
  */
 export class BodyWriter {
   readonly #seed: string
@@ -56,7 +56,7 @@ export class BodyWriter {
     return `${this.open(asked)},"credits_used":${used},"credits_remaining":${remaining}}`
   }
 
-  /** The body without its last two fields and its end. */
+  /** The body up to its last two fields. */
   open({ q, num }: Asked): string {
     const random = seeded(`${this.#seed}\n${q}`)
     let results = ''
@@ -82,7 +82,7 @@ export class BodyWriter {
   }
 }
 
-/** A number from 1 to `most`; each number is half as likely as half of it. */
+/** A number from 1 to `most`; a number twice as large is half as likely. */
 function tailed(random: Random, most: number): number {
   return Math.floor(Math.exp(random() * Math.log(most)))
 }

@@ -3,7 +3,7 @@ import { cost } from '../../../src/service/keys.ts'
 import { fraction } from '../../../src/service/random.ts'
 import type { PriceRule } from './knobs.ts'
 
-/** One request in the stand-in's own records, which a client's ledger is compared with. */
+/** One request in the stand-in's own records, with which a client's ledger is compared. */
 export interface RequestEntry {
   /** Number in order of arrival. */
   readonly n: number
@@ -28,7 +28,7 @@ export interface RequestEntry {
   ended_at: number | null
 }
 
-/** A change of the balance that no request caused. */
+/** A balance change that no request caused. */
 interface Event {
   readonly what: 'renewal' | 'other'
   readonly credits: number
@@ -86,7 +86,7 @@ export class StandInBooks {
     return entry
   }
 
-  /** False if fewer credits are left. */
+  /** Returns false if fewer credits are left. */
   charge(entry: RequestEntry, credits: number): boolean {
     if (credits > this.#balance) return false
     this.#move(-credits)
@@ -104,7 +104,7 @@ export class StandInBooks {
     this.#append({ type: 'end', ...entry })
   }
 
-  /** A renewal of the plan, or a balance set by a test. */
+  /** A plan renewal, or a balance set by a test. */
   renew(balance: number): void {
     const credits = balance - this.#balance
     this.#balance = balance
@@ -112,7 +112,7 @@ export class StandInBooks {
     this.#note({ what: 'renewal', credits, balance, at: Date.now() })
   }
 
-  /** Another program with the same key. It can't spend more than is left. */
+  /** Spending by another program with the same key, limited to the credits that are left. */
   spendElsewhere(credits: number): void {
     const spent = Math.min(credits, this.#balance)
     this.#move(-spent)

@@ -23,8 +23,8 @@ const endOfHead = '\r\n\r\n'
 const balance = 1_000_000_000_000
 
 /**
- * Answers without any look-up and without Node's HTTP server, so that a benchmark of a client includes as little of
- * this side as possible. It expects clients that use HTTP/1.1 correctly, and requests without a body.
+ * Answers without any look-up and without Node's HTTP server, so that a client benchmark includes as little of the
+ * server side as possible. It expects clients that use HTTP/1.1 correctly, and requests without a body.
  */
 export async function startCanned(options: CannedOptions = {}): Promise<Canned> {
   const writer = new BodyWriter(options.seed ?? 'canned')
@@ -79,7 +79,7 @@ function readRequests(socket: Socket, tell: (path: string) => void): void {
   })
 }
 
-/** Reads the parameters that the answer depends on, leniently: nothing is refused here. */
+/** Reads the parameters that the answer depends on, leniently: nothing is rejected here. */
 function readAsked(url: string): { q: string; num: number } {
   const params = new URLSearchParams(url.slice(url.indexOf('?') + 1))
   const num = Number(params.get('num') ?? 10)

@@ -8,12 +8,12 @@ const bytes = z.number().int().min(1).max(1_000_000_000)
 const when = {
   /** Share of the requests, selected by seed, query and try, so that the order of arrival does not matter. */
   chance: z.number().min(0).max(1).optional(),
-  /** Sequence numbers of requests, from 1. */
+  /** Request sequence numbers, from 1. */
   only: z.array(z.int().min(1)).optional(),
-  /** First and last number of a request. */
+  /** First and last sequence number. */
   from: z.int().min(1).optional(),
   until: z.int().min(1).optional(),
-  /** A part of the query's text. */
+  /** Part of the query's text. */
   match: z.string().optional(),
   /** The first tries of each query, up to this number. */
   times: z.int().min(1).optional(),
@@ -23,7 +23,7 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, shap
   return z.strictObject({ kind: z.literal(name), ...shape, ...when })
 }
 
-/** Everything that can go wrong, one type per kind. Only tests and the operator of a stand-in set it. */
+/** Everything that can go wrong, one type per kind. Set only by tests and by a stand-in's operator. */
 export const faultShape = z.discriminatedUnion('kind', [
   /** Charges, then closes the connection without a response. */
   kind('drop', {}),
@@ -35,7 +35,7 @@ export const faultShape = z.discriminatedUnion('kind', [
   kind('drip', { everyMs: milliseconds.default(100), bytes: bytes.default(1) }),
   /** The answer is cut off: before its Content-Length, between chunks, or in the middle of gzip. */
   kind('cut', { how: z.enum(['length', 'chunk', 'gzip']).default('length') }),
-  /** A body without end, or a small one that is huge after decompression. */
+  /** An endless body, or a small one that is huge after decompression. */
   kind('oversize', { bytes: bytes.default(64_000_000), gzip: z.boolean().default(false) }),
   /** Status 200 with something other than an answer. */
   kind('body', {
@@ -64,7 +64,7 @@ export const faultShape = z.discriminatedUnion('kind', [
     retryAfter: z.string().optional(),
     body: z.enum(['error', 'html', 'empty']).default('error'),
   }),
-  /** Unusual values for the credits. */
+  /** Unusual credit values. */
   kind('credits', {
     field: z.enum(['used', 'remaining', 'both']).default('both'),
     value: z.enum([
@@ -79,7 +79,7 @@ export const faultShape = z.discriminatedUnion('kind', [
       'zero',
     ]),
   }),
-  /** The answer is late, or the charge is, after the connection is closed. */
+  /** The answer is late, or the charge comes after the connection is closed. */
   kind('late', {
     afterMs: milliseconds.default(1000),
     what: z.enum(['answer', 'charge']).default('answer'),
@@ -105,11 +105,11 @@ interface Try {
   /** The parameters, always in the same order. */
   readonly identity: string
   readonly q: string
-  /** How often the same request has arrived, including this time. */
+  /** Number of times that the same request has arrived, including this time. */
   readonly attempt: number
 }
 
-/** The first fault of the list that applies to a request. */
+/** The first fault in the list that applies to a request. */
 export function chooseFault(faults: readonly Fault[], seed: string, one: Try): Fault | null {
   return faults.find((fault, index) => strikes(fault, `${seed} ${index}`, one)) ?? null
 }

@@ -21,7 +21,7 @@ const changeable = {
   delayMs: z.union([z.number().min(0), span]),
   /** When a request is charged: on arrival, when its answer is sent, or in between. */
   chargeAt: z.enum(['start', 'end', 'between']),
-  /** How a request is rejected if the balance does not suffice. */
+  /** How a request is rejected if the balance is insufficient. */
   spent: z.enum(['402', '403', '429', '200']),
   /** Further keys that are accepted. */
   keys: z.array(z.string()),
@@ -52,8 +52,8 @@ export const knobShape = z.strictObject({
 })
 
 /**
- * Settings that may change while it runs; settings that are not named stay unchanged. `spend`: another program spends
- * this many credits at once.
+ * Settings that may change while the stand-in runs; settings that are not named stay unchanged. `spend`: another
+ * program spends this many credits at once.
  */
 export const changeShape = z.strictObject({ ...changeable, credits, spend: credits }).partial()
 

@@ -123,7 +123,7 @@ const mebibyte = 1_048_576
 function oversize(fault: Kind<'oversize'>, { response }: Scene): number {
   const rounds = Math.ceil(fault.bytes / mebibyte)
   const plain = Buffer.alloc(mebibyte, 'x')
-  // A gzip stream may have many members, so the same thousandth is sent repeatedly.
+  // A gzip stream may have many members, so the same compressed mebibyte is sent repeatedly.
   const piece = fault.gzip ? gzipSync(plain) : plain
   response.writeHead(200, fault.gzip ? { 'content-encoding': 'gzip' } : {})
   const body = Readable.from(
@@ -172,7 +172,7 @@ function failureBody(fault: Kind<'status'>, { used, remaining }: Scene): string 
   return `${body.slice(0, -1)},"credits_used":${used},"credits_remaining":${remaining}}`
 }
 
-/** The error format of the specification. */
+/** The error format in the specification. */
 export function errorBody(code: string, message: string): string {
   const documentation = 'https://docs.example.com/errors'
   return JSON.stringify({ success: false, error: { code, message, documentation } })
@@ -180,7 +180,7 @@ export function errorBody(code: string, message: string): string {
 
 type OddKind<Name extends Fault['kind']> = Extract<Fault, { kind: Name }>
 
-/** The end of a body with unusual values for its credits. */
+/** The end of a body, with unusual credit values. */
 function oddCredits(fault: OddKind<'credits'>, used: number, remaining: number): string {
   const show = (name: string, value: number, odd: boolean) => {
     const text = odd ? oddNumber(fault.value, value) : String(value)
@@ -246,7 +246,7 @@ interface Loose {
   organic_results: Record<string, unknown>[]
 }
 
-/** A valid body with undocumented fields, or without some usual ones. */
+/** A valid body with undocumented fields, or without some of the usual ones. */
 function oddFields(what: OddKind<'fields'>['what'], good: string): string {
   const body = JSON.parse(good) as Loose
   bend[what](body)

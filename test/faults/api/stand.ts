@@ -8,7 +8,7 @@ import { chooseFault, type Fault } from './fault.ts'
 import { changeShape, type KnobChange, type Knobs } from './knobs.ts'
 import { answerWell, errorBody, isCharged, isLie, misbehave, type Scene } from './misbehave.ts'
 
-/** State shared by the requests of one stand-in. */
+/** State shared by all requests to one stand-in. */
 export class Stand {
   url = ''
   knobs: Knobs
@@ -166,7 +166,7 @@ interface Paid {
   readonly remaining: number
 }
 
-/** Requests by their `Idempotency-Key`: the same key is charged once, as by services that support it. */
+/** Requests by their `Idempotency-Key`: each key is charged once, as in services that support it. */
 class Replays {
   readonly #paid = new Map<string, Promise<Paid | null>>()
 

@@ -23,7 +23,7 @@ export interface StandInFlags {
 }
 
 interface StandIn {
-  /** Information for a program that started it. */
+  /** Information for a program that started the stand-in. */
   readonly shown: { readonly url: string; readonly key: string; readonly admin?: string }
   close(): Promise<void>
 }
@@ -83,7 +83,7 @@ function readKnobs(text: string, env: Environment): KnobsInput {
 
 export interface Faulty {
   readonly url: string
-  /** Address for reading its records and changing its settings, which differs from the one that clients use. */
+  /** Address for reading the records and changing the settings, which differs from the address that clients use. */
   readonly admin: string
   readonly key: string
   balance(): number
@@ -92,10 +92,10 @@ export interface Faulty {
   /** One entry for each request, in order of arrival. */
   charges(): readonly RequestEntry[]
   readonly books: StandInBooks
-  /** Changes settings while it runs; those that are not named stay unchanged. */
+  /** Changes settings at runtime; settings that are not named stay unchanged. */
   set(change: KnobChange): void
   renew(credits: number): void
-  /** Ends at once, and cuts connections in progress. */
+  /** Stops at once, and cuts open connections. */
   close(): Promise<void>
 }
 
@@ -145,13 +145,13 @@ async function endNow(server: Server): Promise<void> {
   })
 }
 
-/** State that the operator's port reads and changes. */
+/** State that is read and changed through the operator's port. */
 interface Desk {
   readonly books: StandInBooks
   set(change: KnobChange): void
 }
 
-/** Serves records and settings on a separate port, which clients of the API can't reach through its address. */
+/** Serves records and settings on a separate port, which API clients can't reach through the API's address. */
 async function openAdmin(desk: Desk, port: number): Promise<{ url: string; server: Server }> {
   const server = createServer((request, response) => {
     void serve(desk, request, response)
