@@ -10,7 +10,7 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 import { Secret } from '../../base/secret.ts'
 import { localDate } from '../../base/time/zone.ts'
-import { type Mill, openMill } from '../../core/mill.ts'
+import { type Mill, openMill, workerPool } from '../../core/mill.ts'
 import { besideWork } from '../../core/nights/after-runs.ts'
 import { finishDays } from '../../core/nights/finish.ts'
 import type { Summary } from '../../core/worker/summary.ts'
@@ -88,7 +88,7 @@ export async function runDemo(
   say('SANDBOX: the bundled service answers, no credits are spent')
   // The configured API is ignored, because a demo must never call a paid API.
   const config = { ...readConfig(env), api: null, account: null }
-  const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
+  const mill = await openMill({ config, closers, say, name: 'demo', ...workerPool })
   const drainOptions = { signal, report: say }
   say('reading inputs/keywords.csv, buying an answer for each query')
   let summary = await runSample(mill, drainOptions)
