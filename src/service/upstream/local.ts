@@ -23,12 +23,13 @@ const waitingPerAccount = 512
 export function openLocal(tables: Tables, drift: Drift): Provider {
   // If preparing fails, a search that waits for the documents reports the failure.
   const gazetteer = awaitedLater(prepare(tables))
+  const foundBefore: Parts['foundBefore'] = drift.moves ? new Map() : null
   const places = tables.searches.options.max
   const queue = new FairQueue({ places, placesPerAccount, waitingPerAccount })
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
-      const parts = { tables, drift, gazetteer: await gazetteer }
+      const parts = { tables, drift, gazetteer: await gazetteer, foundBefore }
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
       return await queue.run(turn, async () => {
         await untilAccepted()
@@ -48,15 +49,25 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
 // missing.
 const reserve = 12
 
+interface Parts {
+  readonly tables: Tables
+  readonly drift: Drift
+  readonly gazetteer: Gazetteer
+  /** Pages of earlier searches. A history asks the same queries on every day, while no document changes. */
+  readonly foundBefore: Map<string, Awaited<ReturnType<typeof findPages>>> | null
+}
+
 async function answer(
-  { tables, drift, gazetteer }: { tables: Tables; drift: Drift; gazetteer: Gazetteer },
+  { tables, drift, gazetteer, foundBefore }: Parts,
   search: Search,
   signal: AbortSignal,
 ): Promise<Answered> {
   const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const found = await findPages(run, search, { shown, subjectsIn })
+    const key = JSON.stringify([search.q, languageOf(search), shown])
+    const found = foundBefore?.get(key) ?? (await findPages(run, search, { shown, subjectsIn }))
+    foundBefore?.set(key, found)
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
     const texts = await readTexts(run, moved)
     const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
