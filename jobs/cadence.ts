@@ -18,8 +18,8 @@ await runCommand(
       program
         .option('--backtest', 'replay the stored nights as if the list had been adaptive')
         .option('--list <name>', 'only this list')
-        .option('--longest <days>', 'longest interval of the backtest, like 14d', '14d')
-        .option('--share <percent>', 'maximum share of the calls of a daily cadence', '48%'),
+        .option('--longest <days>', 'longest interval in the backtest, like 14d', '14d')
+        .option('--share <percent>', 'maximum calls, as a percentage of a daily cadence', '48%'),
   },
   async () => (await import('../src/features/cadence/command.ts')).runCadence,
 )

@@ -29,7 +29,7 @@ export const groups: readonly Group[] = [
     title: 'Every day',
     commands: {
       enqueue: {
-        about: 'reads lists of queries, plans a run of each, and queues the calls to buy',
+        about: 'reads lists of queries, plans a run for each, and queues the calls to buy',
         bounds: ['--max-old-space-size=256'],
       },
       work: {
@@ -56,7 +56,7 @@ export const groups: readonly Group[] = [
     commands: {
       retry: { about: 'reopens failed tasks' },
       cancel: { about: 'cancels a run' },
-      resume: { about: 'lifts a stop of an account' },
+      resume: { about: "lifts an account's stop" },
       rebuild: { about: 'rebuilds the queue from the tables' },
       reparse: { about: 'parses stored bodies again, without a call' },
       expand: {
@@ -93,8 +93,8 @@ export const groups: readonly Group[] = [
         about: 'shows quarantined runs and answers, and overrides them',
         page: 'docs/operations.md#nights-that-are-not-trusted',
       },
-      notify: { about: 'shows the notices to the webhook, or sends a test' },
-      domains: { about: 'shows or sets our domains and those of competitors, with their dates' },
+      notify: { about: 'shows webhook notices, or sends a test' },
+      domains: { about: "shows or sets our own and competitors' domains, with their dates" },
     },
   },
   {
@@ -104,7 +104,7 @@ export const groups: readonly Group[] = [
       init: { about: 'sets up a folder: settings, a first list, schedules' },
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
       migrate: { about: 'creates or updates the tables of a database' },
-      stack: { about: 'shows or stops the database and the search service of this machine' },
+      stack: { about: 'shows or stops the embedded database and search service' },
       health: { about: 'reports by its exit code whether a process is healthy' },
       archive: {
         about: 'moves old nights into Parquet files, and brings them back',
@@ -113,7 +113,7 @@ export const groups: readonly Group[] = [
       },
       prune: { about: 'deletes old response bodies' },
       forget: {
-        about: 'deletes a list or a query; the ledger keeps its sums',
+        about: 'deletes a list or a query; the ledger keeps the cost',
         page: 'docs/operations.md#forget-a-list-or-a-query',
       },
     },
