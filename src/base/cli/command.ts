@@ -200,7 +200,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   })
   const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(
-    `expected flags after "--", got ${names} before it, where npm keeps it to itself; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
+    `expected flags after "--", got ${names} before it, where npm does not pass it on; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
 }
 

@@ -116,7 +116,7 @@ export async function checkDatabase(
   throw new WrongDatabase(
     applied.length === 0
       ? `expected the tables of querymill in the database, got none; run: ${npmRun('migrate')}`
-      : `expected a database with all ${files.length} migrations, got ${missing} too few; run: ${npmRun('migrate')}`,
+      : `expected a database with all ${files.length} migrations, got one that lacks ${missing}; run: ${npmRun('migrate')}`,
   )
 }
 
@@ -164,7 +164,7 @@ function compare(applied: readonly Applied[], files: readonly MigrationFile[]): 
     }
     throw new WrongDatabase(
       name > newest
-        ? `expected a database that this program knows, got one that a newer release migrated (${name}); use that release or a newer one`
+        ? `expected a database that this release supports, got one migrated by a newer release (${name}); use that release or a newer one`
         : `expected ${placeOf(name)}, which was applied to the database, got no such file; restore it`,
     )
   }

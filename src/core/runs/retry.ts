@@ -376,7 +376,7 @@ export async function runCancel({ options, env, closers }: Call<CancelFlags>): P
   const { run, list, json, yes = false } = options
   if ((run === undefined) === (list === undefined)) {
     throw new Misuse(
-      `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; ${npmRun('status')} shows them`,
+      `expected --run with a run number or --list with a list name, got ${run === undefined ? 'nothing' : 'both'}; ${npmRun('status')} shows runs and lists`,
     )
   }
   const config = readConfig(env)

@@ -47,7 +47,7 @@ const promised: Readonly<Record<string, string>> = {
 const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
   ENOENT: 'a file in a folder that is not there; make the folder first',
-  ENOTDIR: 'a path through a file; check the path',
+  ENOTDIR: 'a path that uses a file as a folder; check the path',
   ELOOP: 'a link to itself; name the file',
   EACCES: 'a place where this user may not write; name another one',
   EPERM: 'a place where this user may not write; name another one',
