@@ -158,7 +158,7 @@ select
     )
     when kind in ('run_suspect', 'run_odd') then format(
       'run %s of %s for %s is %s: %s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
-      case kind when 'run_odd' then 'odd, but shown' else 'suspect and left out of trends' end,
+      case kind when 'run_odd' then 'odd, but shown' else 'suspect and was left out of trends' end,
       (select string_agg(value, '; ') from jsonb_array_elements_text(fields -> 'reasons'))
     )
     when kind = 'stop' then format(
@@ -171,7 +171,7 @@ select
       'rank alert %s: %s; %s', fields ->> 'alert', alert, fields #>> '{alerts,0,question}'
     )
     when kind = 'rank_recovered' and fields ->> 'because' is null then format(
-      'rank alert %s is over on %s%s. It was: %s; %s', fields ->> 'alert', fields #>> '{alerts,0,run_date}',
+      'rank alert %s ended on %s%s. It was: %s; %s', fields ->> 'alert', fields #>> '{alerts,0,run_date}',
       ', at ' || coalesce(
         round((fields #>> '{alerts,0,share}')::numeric * 100, 2) || ' %', fields #>> '{alerts,0,position}'
       ),

@@ -139,7 +139,7 @@ async function countWrongAnswers(db: Database): Promise<void> {
 }
 
 const strangeApi =
-  'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
+  'the API that sent it is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
 
 /** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(

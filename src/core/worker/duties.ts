@@ -212,7 +212,7 @@ class KeyFile {
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
     this.#report(
-      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: if that is intended, restart it`,
+      `the key file ${this.#path} holds a ${is} key, but this worker buys with a ${was} key: if that is intended, restart the worker`,
     )
   }
 }

@@ -85,7 +85,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
     const { rule, on } = readRule({ cell, refuse, ...known })
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
-      refuse('alert', `a unique name, since line ${twin} has this one`)
+      refuse('alert', `a unique name, since line ${twin} has the same name`)
     }
     lines.set(rule.name, twin ?? line)
     return on ? [rule] : []

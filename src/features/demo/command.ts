@@ -85,7 +85,7 @@ export async function runDemo(
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
-  say('SANDBOX: the bundled service answers, no credits are spent')
+  say('SANDBOX: the bundled service answers; no credits are spent')
   // The configured API is ignored, because a demo must never call a paid API.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })

@@ -20,7 +20,7 @@ describe('the budget given to retry', () => {
     const flags = ['--run', String(number), '--buy-again', '--budget', '26']
     expect(await run('retry', [...flags, '--yes'], mill.env)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`run ${number} may use 26 credits in all, 20 are used`),
+      stderr: expect.stringContaining(`run ${number} may use 26 credits in all; 20 are used`),
     })
     const drained = await run('work', ['--drain'], mill.env)
     expect(drained.code).toBe(3)

@@ -126,7 +126,7 @@ describe('the status', () => {
     [
       'a budget that was spent needs a greater one',
       { unaffordable: 2 },
-      'the budget of run 9 or of list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
+      'the budget of run 9 or of the list list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
     ],
   ])('names the next step for the newest incomplete run: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]

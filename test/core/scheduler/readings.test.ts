@@ -77,7 +77,7 @@ describe('a night', () => {
     expect(changed?.note).toContain(
       'to have 2 columns, as when its format was last confirmed, got 3',
     )
-    expect(changed?.note).toContain('the queries last read are used')
+    expect(changed?.note).toContain('the queries read last are used')
     // After a manual enqueue, the next night reads the new format.
     await table.answerAll()
     await planList({ db: table.db, supplier }, order('Phrase,Market,Extra\nboots,de,2\n', reading))
