@@ -58,7 +58,7 @@ export class HostGuard {
     if (origin !== undefined && !ours.includes(origin)) {
       throw new Refused(
         403,
-        'The desk answers its own pages only, and this request came from another site.',
+        'The desk answers only its own pages, and this request came from another site.',
       )
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'

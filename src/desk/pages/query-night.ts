@@ -79,7 +79,7 @@ const otherParts = { id: 'words', title: 'Other parts of the answer' }
 function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
   return nothing(
-    `No readable answer of ${day} is shown. ${near === '' ? 'The query has none yet, or none of an origin that is shown.' : `The nearest ones are of ${near}.`}`,
+    `No readable answer from ${day} is shown. ${near === '' ? 'The query has no answer yet, or none with an origin that is shown.' : `The nearest answers are from ${near}.`}`,
   )
 }
 

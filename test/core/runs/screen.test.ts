@@ -117,7 +117,9 @@ describe('the status', () => {
   })
 
   test('says how many runs it leaves out', () => {
-    expect(formatStatus(view({ older: 7 }))).toContain('and 7 older: npm run status -- --run N')
+    expect(formatStatus(view({ older: 7 }))).toContain(
+      'and 7 older; to see a run: npm run status -- --run N',
+    )
     expect(formatStatus(view())).not.toContain('older')
   })
 

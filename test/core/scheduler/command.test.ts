@@ -93,7 +93,7 @@ describe('the command for nights', () => {
     const { code, stdout, stderr } = await run('nightly', ['--once', '--file', file], env)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain(`${file}:2: cron: expected five cron fields`)
-    expect(stderr).toMatch(/good of .* is run \d+/)
+    expect(stderr).toMatch(/good, due .*, is run \d+/)
   })
 
   test('refuses a desk with a command that ends at once, before anything is opened', async () => {

@@ -87,7 +87,7 @@ describe('lists', () => {
     expect((await scene.desk.get('/lists/1?sheet=0')).status).toBe(400)
     expect((await scene.desk.get('/lists/1?since=2026-02-30')).status).toBe(400)
     expect(await scene.view('/lists/1?since=2016-01-01&until=2026-01-02')).toContain(
-      'more days are not read at once',
+      'the most days that one page shows',
     )
   })
 
