@@ -69,7 +69,7 @@ async function showAlerts(call: Call<AlertFlags>, id: number | null): Promise<Ex
     if (nights.length > 0) print(formatHeadlines(nights))
   } else print(alerts.map(formatAlert).join('\n'))
   if (id !== null && alerts.length === 0) {
-    throw new Misuse(`expected the number of an alert, got ${id}; ${npmRun('alerts')} shows them`)
+    throw new Misuse(`expected an alert number, got ${id}; ${npmRun('alerts')} lists the alerts`)
   }
   await hintLoad(db)
   return exits.done
@@ -160,8 +160,8 @@ function stateOf(alert: AlertRow): string {
 
 function answersOf(alert: AlertRow): string {
   const { base_search_id: base, search_id: search, base_run_date: before, run_date: date } = alert
-  if (base === null) return `none of its own: the shares of ${before} and ${date}`
-  return `${base} of ${before}, ${search} of ${date}`
+  if (base === null) return `none for this alert; it compares the shares of ${before} and ${date}`
+  return `${base} (${before}), ${search} (${date})`
 }
 
 function formatRules(rules: readonly AlertRule[]): string {

@@ -46,13 +46,13 @@ const promised: Readonly<Record<string, string>> = {
 
 const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
-  ENOENT: 'a file in a folder that is not there; make the folder first',
+  ENOENT: 'a file in a folder that does not exist; create the folder first',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
   ELOOP: 'a link to itself; name the file',
   EACCES: 'a place where this user may not write; name another one',
   EPERM: 'a place where this user may not write; name another one',
   EROFS: 'a place where nobody may write; name another one',
-  ENXIO: 'a socket, or a device that is not there; name a file',
+  ENXIO: 'a socket, or a device that does not exist; name a file',
   ENOSPC: 'no disk space left; free some, or choose another file',
   EDQUOT: 'no disk space left; free some, or choose another file',
   EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',

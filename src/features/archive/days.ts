@@ -51,7 +51,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      `expected no other command on the archive of this database, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
+      `expected no other command on this database's archive, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
       { cause },
     )
   } finally {

@@ -167,7 +167,7 @@ async function showReceipts({ db }: Mill): Promise<void> {
 async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
   await setOrigins(mill.db, 'live,sandbox')
-  say('the views of this database now show answers of the sandbox too (querymill.origins)')
+  say('the views in this database now also show sandbox answers (querymill.origins)')
 }
 
 /** Marks two domains from the answers as our own, if no domain is marked yet. */
@@ -180,7 +180,7 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
 
 /** Prints the commands that show the effects of the month's faults. */
 function showMonth(): void {
-  print('\nThe faults of the month, and what they did:')
+  print("\nThe month's faults and their effects:")
   print(
     `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
   )

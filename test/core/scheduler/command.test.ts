@@ -101,7 +101,7 @@ describe('the command for nights', () => {
       const { code, stderr } = await run('nightly', [flag, '--desk'], {
         DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
       })
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`got it with ${flag};`)])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`got --desk with ${flag};`)])
     }
   })
 

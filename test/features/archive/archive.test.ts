@@ -114,9 +114,7 @@ describe('an obstacle for the archive', () => {
     const path = 'organic_results/run_date=2025-01-02/1-001.parquet'
     const problems = await sabotage(() => rmSync(join(folder, path)))
     expect(problems).toEqual([
-      expect.stringContaining(
-        `expected the file ${join(folder, path)} of the archive, got nothing there`,
-      ),
+      expect.stringContaining(`expected the archive file ${join(folder, path)}, got nothing there`),
     ])
   })
 
@@ -141,7 +139,9 @@ describe('an obstacle for the archive', () => {
     const before = await readTables(database.pool)
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'archive.json'), '{"installation": "another"}')
-    await expect(moveAll(database, { folder })).rejects.toThrow('one of another installation')
+    await expect(moveAll(database, { folder })).rejects.toThrow(
+      'an archive of another installation',
+    )
     writeFileSync(join(folder, 'file'), '')
     await expect(moveAll(database, { folder: join(folder, 'file') })).rejects.toThrow(
       /to be writable, got something else there/,

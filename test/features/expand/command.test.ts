@@ -152,7 +152,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy: the answers to the list "seeds" name 8 related texts that you never asked; left out: 8 by --match and --not\n',
     ])
   })
 })
