@@ -5,8 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'alerts',
-    about:
-      'Shows changes of ranks and shares, with evidence, and loads the rules that raise alerts.',
+    about: 'Shows rank and share changes, with evidence, and loads the rules that raise alerts.',
     examples: [
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         those that have not recovered',

@@ -8,7 +8,7 @@ await runCommand(
     about:
       'Shows how often the queries of each list are asked. --backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Writes nothing.',
     examples: [
-      'npm run cadence                                  adaptive lists: intervals, savings, results of the random sample',
+      'npm run cadence                                  adaptive lists: intervals, savings, random-sample results',
       'npm run cadence -- --backtest                    simulates an adaptive cadence for every list',
       'npm run cadence -- --backtest --list keywords    for one list, with its tags',
       'npm run cadence -- --backtest --longest 7d --share 30%',

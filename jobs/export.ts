@@ -43,12 +43,12 @@ await runCommand(
         )
         .option('--delimiter <sign>', 'CSV delimiter: comma, semicolon, tab or pipe', 'comma')
         .option('--bom', 'start CSV with a byte order mark, for Excel')
-        .option('--suspects', 'include answers of suspect nights')
+        .option('--suspects', 'include answers from suspect nights')
         .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
         .option('--archived <days>', 'only these archived days: FROM..TO')
         .option('--archive <folder>', 'archive folder, if the archive was moved')
-        .option('--timeout <duration>', 'time limit of the query', '1h'),
+        .option('--timeout <duration>', 'query time limit', '1h'),
   },
   async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

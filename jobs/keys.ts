@@ -7,7 +7,7 @@ await runCommand<KeysOptions>(
   {
     name: 'keys',
     about:
-      'Issues, replaces, lists and revokes keys of the search service, changes accounts, and shows usage.',
+      'Issues, replaces, lists and revokes search service keys, changes accounts, and shows usage.',
     examples: [
       'npm run keys -- create --kind live --credits 1000',
       'npm run keys -- create --kind live --plan pro',

@@ -19,7 +19,7 @@ const beside: NightlyParts = {
 await runCommand<NightlyFlags>(
   {
     name: 'nightly',
-    about: 'Starts the runs of inputs/config/schedules.csv when they are due.',
+    about: 'Starts the runs in inputs/config/schedules.csv when they are due.',
     drains: true,
     examples: [
       'npm run nightly                             the scheduler; any number may run',

@@ -1,7 +1,7 @@
 -- Accounts and balances
 -- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error if an answer named another query).
 
--- check: the credits reserved by an account are those of its calls in flight
+-- check: the credits reserved by an account match its calls in flight
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -10,7 +10,7 @@ left join lateral (
 ) held on true
 where a.reserved <> held.bound or a.in_flight <> held.calls;
 
--- check: the credits held by an account are those of its calls with an unknown outcome
+-- check: the credits held by an account match its calls with an unknown outcome
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -19,7 +19,7 @@ left join lateral (
 ) held on true
 where a.uncertain <> held.bound;
 
--- check: the credits used by an account are those of its settled calls
+-- check: the credits used by an account match its settled calls
 select count(*) as violations
 from accounts a
 left join lateral (
@@ -71,7 +71,7 @@ where a.obs_seq is not null
   -- If the API reported that no credits are left, the balance counts as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
--- check: the credits spent since the newest balance are those of the calls that ended since then
+-- check: the credits spent since the newest balance match the calls that ended since then
 select count(*) as violations
 from accounts a
 join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
@@ -109,7 +109,7 @@ where a.wrong_answers < (
   where c.account_id = a.id and starts_with(s.parse_error, :other_query::text)
 );
 
--- check: the prices of each price class are those reported by its answers
+-- check: the prices of each price class match the prices that its answers report
 select count(*) as violations
 from account_costs p
 left join (

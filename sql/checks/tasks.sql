@@ -1,7 +1,7 @@
 -- Runs and tasks
 -- Parameters: :zone (time zone of the month).
 
--- check: the credits of each run are those of its calls
+-- check: the credits of each run match its calls
 select count(*) as violations
 from runs r
 left join (

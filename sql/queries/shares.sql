@@ -89,7 +89,7 @@ from (
 where nth <= :top::integer
 order by run_date, one, other, clicks / nullif(weight, 0) desc nulls last, domain;
 
--- show brands: What share of the clicks do our brands and those of rivals have, on a day or over time?
+-- show brands: What share of the clicks do our brands and rival brands have, on a day or over time?
 -- :brand = (a brand; empty: all brands)
 -- :over = once [once|day] (once: only --day; otherwise, all days, or the days from --since to --until)
 -- :day = newest (the day to show with --over once; newest: the newest full day)

@@ -53,7 +53,7 @@ function someOf<Word extends string>(words: readonly Word[]) {
     const given = text.split(',').map((word) => word.trim())
     const found = words.filter((word) => given.includes(word))
     if (given.some((word) => !found.includes(word as Word))) {
-      context.addIssue({ code: 'custom', message: `some of ${words.join(', ')}` })
+      context.addIssue({ code: 'custom', message: `one or more of ${words.join(', ')}` })
     }
     return found
   })

@@ -255,7 +255,7 @@ export function readPassword(path: string, shown: string): { password: Secret; e
   const line = text.split(/\r?\n/, 1).join('')
   if (line.length < leastLength) {
     throw new Misuse(
-      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length}; write a longer one`,
+      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length} characters; write a longer one`,
     )
   }
   return { password: new Secret(line), exposed: (mode & 0o077) !== 0 }

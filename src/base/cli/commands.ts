@@ -37,7 +37,7 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=512'],
       },
       status: { about: 'shows runs, credits, stops, and the next command to run' },
-      nightly: { about: 'starts the runs of the schedules when they are due' },
+      nightly: { about: 'starts scheduled runs when they are due' },
       desk: {
         about: 'serves the desk: dashboards in the browser',
         bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
@@ -71,7 +71,7 @@ export const groups: readonly Group[] = [
     commands: {
       forecast: { about: 'forecasts the cost of open runs and coming nights' },
       budget: { about: 'shows and sets budgets' },
-      statement: { about: 'explains every change of the balance' },
+      statement: { about: 'explains every balance change' },
     },
   },
   {
@@ -88,7 +88,7 @@ export const groups: readonly Group[] = [
   {
     title: 'News',
     commands: {
-      alerts: { about: 'shows changes of ranks and shares, with evidence' },
+      alerts: { about: 'shows rank and share changes, with evidence' },
       trust: {
         about: 'shows quarantined runs and answers, and overrides them',
         page: 'docs/operations.md#nights-that-are-not-trusted',
@@ -103,7 +103,7 @@ export const groups: readonly Group[] = [
     commands: {
       init: { about: 'sets up a folder: settings, a first list, schedules' },
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
-      migrate: { about: 'creates or updates the tables of a database' },
+      migrate: { about: 'creates or updates the database tables' },
       stack: { about: 'shows or stops the embedded database and search service' },
       health: { about: 'reports by its exit code whether a process is healthy' },
       archive: {
@@ -123,7 +123,7 @@ export const groups: readonly Group[] = [
     word: 'service',
     commands: {
       service: { about: 'runs the search service', as: 'start' },
-      keys: { about: 'issues, lists and revokes keys of the service' },
+      keys: { about: 'issues, lists and revokes service keys' },
       corpus: { about: 'loads the documents that the service searches' },
     },
   },

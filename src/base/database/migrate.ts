@@ -305,7 +305,7 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
   }
   const advice =
     codeOf(cause) === invalidTableDefinition
-      ? 'the columns of a view cannot change; add new ones at the end'
+      ? "a view's columns cannot change; add new ones at the end"
       : `fix the cause, ${again}`
   return new WrongDatabase(
     `expected sql/views/${file.path} to be put in place, got: ${reasonOf(cause)}; ${advice}`,

@@ -288,7 +288,7 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
 
 const limitNames: Readonly<Record<Cut, string>> = {
   budget: 'run budget',
-  list: 'monthly budget of the list',
+  list: 'monthly list budget',
   month: 'monthly budget',
   day: 'daily budget',
   floor: 'credit floor',

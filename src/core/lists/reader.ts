@@ -113,7 +113,7 @@ export class Reader {
   }
 
   #rowOf(cells: readonly string[], line: number): ReturnType<Rows['read']> {
-    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row of the spreadsheet'
+    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
     const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
     return skipped ? 'a comment' : this.#rows.read(cells, line)
   }

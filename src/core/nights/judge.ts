@@ -337,7 +337,7 @@ const rules: readonly Rule[] = [
     differs: (value, usual) => value - usual > 0.4,
     wrong: (value) => value > 0.6,
     show: percent,
-    say: (shown) => `${shown} of the changed answers are copies of an older day`,
+    say: (shown) => `${shown} of the changed answers are copies from an older day`,
   },
   {
     name: 'other_results',

@@ -167,7 +167,7 @@ function readLine(line: Line, { zone, lookUpList }: Surroundings) {
   }
 }
 
-const noList = 'expected the path of a list, like inputs/keywords.csv, got nothing'
+const noList = 'expected the path to a list, like inputs/keywords.csv, got nothing'
 
 const nameCell: ColumnReading<string> = {
   read: (text) => (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text) ? text : null),

@@ -288,7 +288,7 @@ function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {
       const { calls, worker, host, pid, until } = wait
-      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and they are tried again`
+      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and the calls are tried again`
     }
     case 'pause': {
       const { tasks, query, error, until } = wait

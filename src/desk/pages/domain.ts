@@ -445,7 +445,7 @@ function noDomains(word: string | null): Html {
         npmRun('enqueue inputs/keywords.csv'),
       )
     : nothing(
-        `No domain with ${JSON.stringify(word)} in its name appears in the answers of these days.`,
+        `No domain with ${JSON.stringify(word)} in its name appears in the answers from these days.`,
       )
 }
 

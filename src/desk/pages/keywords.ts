@@ -137,7 +137,7 @@ function askKeywords(address: PageAddress) {
   const wrong = shown.find((name) => !columnNames.some((column) => column === name))
   if (wrong !== undefined) {
     throw new BadAddress(
-      `column: expected some of ${columnNames.join(', ')}, got ${JSON.stringify(wrong)}.`,
+      `column: expected one or more of ${columnNames.join(', ')}, got ${JSON.stringify(wrong)}.`,
     )
   }
   return {

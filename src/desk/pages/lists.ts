@@ -160,7 +160,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   ])}`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
-    html`${form} ${members.length === 0 ? nothing('No query of the list matches.') : body}`,
+    html`${form} ${members.length === 0 ? nothing('No query in the list matches.') : body}`,
   )
 }
 

@@ -41,7 +41,7 @@ export const queryNightPage = definePage({
   show: (found, place) => ({
     title: `${found.query.q}, ${found.day}`,
     lead: html`${toQuery(place, found.query.id, found.query.q)}, asked as ${askedAs(found.query)};
-    ${found.beside === null ? 'the answer of one night' : `two nights side by side: ${found.beside} and ${found.day}`}.`,
+    ${found.beside === null ? "one night's answer" : `two nights side by side: ${found.beside} and ${found.day}`}.`,
     body: html`${ways(found, place)} ${content(found, place)}`,
   }),
 })

@@ -118,7 +118,7 @@ function newest({ query, newest: answer, days }: QueryFound, place: PagePlace): 
   const compared =
     beside === null ? null : html` · ${toNight(place, query.id, { day, beside, text })}`
   return section(
-    { id: 'newest', title: html`The answer of ${day}`, about: html`${alone}${compared}` },
+    { id: 'newest', title: html`The answer from ${day}`, about: html`${alone}${compared}` },
     html`${resultTable(answer.results.slice(0, 10), place)} ${drawWords(answer.words, place)}`,
   )
 }

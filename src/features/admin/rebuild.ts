@@ -64,7 +64,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
       left.begun,
       'in progress in another process; if that process died, they can be taken over after 15 minutes',
     ],
-    [left.waiting, 'left out: a run of the same day or of an earlier one is still open'],
+    [left.waiting, 'left out: a run of the same or an earlier day is still open'],
     [left.open, 'without new sums: their data changed in the meantime, or the command was stopped'],
   ] as const
   for (const [some, why] of reasons) if (some > 0) say(`${count(some, 'day')} ${why}`)

@@ -103,7 +103,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   const sites = new Set((await readOwnDomains(db)).map(({ domain }) => domain))
   const listOf = (list: string) => lists.get(list) ?? null
   const rules = readAlertFile({ rows, shown, listOf, sites })
-  const changes = await changing('rules of alerts', () => replaceAlertRules(db, rules))
+  const changes = await changing('alert rules', () => replaceAlertRules(db, rules))
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
     for (const { change, name } of changes) print(`${change}  ${name}`)
@@ -137,7 +137,7 @@ function formatAlerts(alerts: readonly AlertRow[]): string {
 
 function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): string {
   const rows = nights.map(({ run, severity, headline }) => [run, severity, headline])
-  return formatTable(['run', 'severity', 'the night in short'], rows, { widest: 160 })
+  return formatTable(['run', 'severity', 'summary of the night'], rows, { widest: 160 })
 }
 
 function formatAlert(alert: AlertRow): string {

@@ -170,7 +170,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
   if (first === null)
     return `no rows: nothing has been bought yet; ${npmRun('enqueue')} plans a list`
   if (day < first) return `no rows: ${day} is before the first run, which is dated ${first}`
-  if (away) return `no rows: the answers of ${day} are in the archive; --with-archive reads them`
+  if (away) return `no rows: the answers from ${day} are in the archive; --with-archive reads them`
   if (suspect !== null) {
     return `no rows: the run of ${suspect} on ${day} is suspect and was left out; use --suspects to show its answers, or ${npmRun('sql --')} nights to see why`
   }
@@ -180,7 +180,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
     return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights says why`
   }
   return weight === 0
-    ? `no rows: all queries of ${day} have the weight 0, so nothing has a share`
+    ? `no rows: all queries on ${day} have weight 0, so nothing has a share`
     : null
 }
 

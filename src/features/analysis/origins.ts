@@ -15,7 +15,7 @@ export function readOrigins(typed: string): string {
   const unknown = named.find((word) => !origins.some((origin) => origin === word))
   if (unknown === undefined && named.length > 0) return named.join(',')
   throw new Misuse(
-    `expected --origins to name some of ${origins.join(', ')}, got ${JSON.stringify(typed)}`,
+    `expected --origins to name one or more of ${origins.join(', ')}, got ${JSON.stringify(typed)}`,
   )
 }
 

@@ -137,7 +137,7 @@ export function parseManifest(text: string, path: string, installation: string):
     const { data } = z.object({ version: z.number() }).safeParse(manifest)
     throw new Misuse(
       data !== undefined && data.version !== archiveVersion
-        ? `expected ${path} to be of layout ${archiveVersion}, got ${data.version}; use the release of this program that wrote it`
+        ? `expected ${path} to have layout ${archiveVersion}, got ${data.version}; use the release that wrote it`
         : `expected ${path} to be a manifest written by this program, got something else; restore the original file`,
     )
   }

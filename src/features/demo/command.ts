@@ -185,7 +185,7 @@ function showMonth(): void {
     `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
   )
   print(
-    `  ${npmRun('alerts')}                                 changes of ranks; suspect nights raise none`,
+    `  ${npmRun('alerts')}                                 rank changes; suspect nights raise none`,
   )
   print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
 }
@@ -203,7 +203,7 @@ async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
   print('\nSANDBOX: these answers come from the bundled service. Next:')
-  print(`  ${npmRun('sql')}                                    the library of questions`)
+  print(`  ${npmRun('sql')}                                    the question library`)
   print(`  ${npmRun('enqueue --')} your.csv --dry-run          what your own list would cost`)
   print(
     `  ${npmRun('status')}                                 runs, credits, the next command to run`,

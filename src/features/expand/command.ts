@@ -48,7 +48,7 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   const { list, as, credits, depth } = flags
   if (list === undefined || list.trim() === '') {
     throw new Misuse(
-      `expected --list with the name of a list, got none; ${npmRun('status')} shows them`,
+      `expected --list with a list name, got none; ${npmRun('status')} shows the lists`,
     )
   }
   if (credits === undefined) {

@@ -150,7 +150,7 @@ async function notesOf(db: Database, subject: Forgettable): Promise<readonly str
     'the ledger stays: every call and run with its cost, without the query',
     `the sums of finished days are deleted, and computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
     'a query that is enqueued again is new, and is bought again; a list whose file still has it adds it back when it is read',
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
 

@@ -35,7 +35,7 @@ const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
   credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
-  credits_used_total: ['Credits used by all calls of the account, ever.'],
+  credits_used_total: ["Credits used by all the account's calls so far."],
   calls_in_flight: ['Calls in flight across all workers.'],
   account_stopped: ['1 while the account is stopped for this reason.', 'reason'],
   tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],

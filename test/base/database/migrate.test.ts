@@ -119,7 +119,7 @@ describe('migrations', () => {
     const older = numbers('create table numbers (n integer)')
     await migrateDatabase(pool, [...older, { name: '0002_more', text: 'select 1', sha256: 'x' }])
     await expect(migrateDatabase(pool, older)).rejects.toThrow(
-      /newer release migrated \(0002_more\)/,
+      /migrated by a newer release \(0002_more\)/,
     )
   })
 

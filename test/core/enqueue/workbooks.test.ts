@@ -285,7 +285,7 @@ describe('a cell of a workbook', () => {
       'a date instead of a query': 1,
       'a spreadsheet error instead of a query': 1,
       'a formula instead of a query': 2,
-      'a hidden row of the spreadsheet': 1,
+      'a hidden row in the spreadsheet': 1,
     })
   })
 
@@ -347,7 +347,7 @@ describe('an OpenDocument spreadsheet', () => {
     expect(reasons.toSorted()).toEqual([
       'a date instead of a query',
       'a formula instead of a query',
-      'a hidden row of the spreadsheet',
+      'a hidden row in the spreadsheet',
       'a spreadsheet error instead of a query',
     ])
   })

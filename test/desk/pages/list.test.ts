@@ -72,7 +72,7 @@ describe('lists', () => {
     const other = await scene.view('/lists/1?respelled=1')
     expect(other).toContain('SOCKS')
     expect(other).not.toContain('hats')
-    expect(await scene.view('/lists/1?sheet=2')).toContain('No query of the list matches')
+    expect(await scene.view('/lists/1?sheet=2')).toContain('No query in the list matches')
   })
 
   test('show rejected lines with their reasons, and the lines add up', async () => {

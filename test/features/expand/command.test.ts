@@ -120,8 +120,8 @@ describe('npm run expand', () => {
       said.push(`${code} ${/^error: (.{30})/m.exec(stderr)?.[1]}`)
     }
     expect(said).toEqual([
-      '2 expected --list with the name ',
-      '2 expected --credits with the mo',
+      '2 expected --list with a list na',
+      '2 expected --credits with the ma',
       '2 expected --credits to be a who',
       '2 expected --match to be words o',
       '2 expected --list to be the name',

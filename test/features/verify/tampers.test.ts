@@ -101,7 +101,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       'each answer has the cost and the balance of its call',
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -115,7 +115,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       says,
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -129,7 +129,7 @@ const tampers: readonly Tamper[] = [
     ],
     found: [
       says,
-      'the credits spent since the newest balance are those of the calls that ended since then',
+      'the credits spent since the newest balance match the calls that ended since then',
     ],
   },
   {
@@ -155,7 +155,7 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
     ],
     found: [
-      'the prices of each price class are those reported by its answers',
+      'the prices of each price class match the prices that its answers report',
       'reservations are no lower than the last prices',
     ],
   },
@@ -371,7 +371,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'less that was spent since the newest balance',
-    'the credits spent since the newest balance are those of the calls that ended since then',
+    'the credits spent since the newest balance match the calls that ended since then',
     sql`update accounts set spent_since = spent_since - 4`,
   ],
   [
@@ -410,12 +410,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'a task that was removed',
-    'the credits of each run are those of its calls',
+    'the credits of each run match its calls',
     sql`delete from tasks where search_id = ${oneAnswer}`,
   ],
   [
     'less spent by a run',
-    'the credits of each run are those of its calls',
+    'the credits of each run match its calls',
     sql`update runs set spent = spent - 4`,
   ],
   [
@@ -425,12 +425,12 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'more credits held than lost calls hold',
-    'the credits held by an account are those of its calls with an unknown outcome',
+    'the credits held by an account match its calls with an unknown outcome',
     sql`update accounts set uncertain = uncertain + 4`,
   ],
   [
     'a call of an account that never made it',
-    'the credits used by an account are those of its settled calls',
+    'the credits used by an account match its settled calls',
     sql`update calls set account_id = account_id + 1 where id = ${oneAnswer}`,
   ],
   [
@@ -450,7 +450,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'more that was spent since the newest balance',
-    'the credits spent since the newest balance are those of the calls that ended since then',
+    'the credits spent since the newest balance match the calls that ended since then',
     sql`update accounts set spent_since = spent_since + 40`,
   ],
   [
@@ -488,7 +488,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'an answer of another origin',
-    'each answer has the origin of the account of its call',
+    'each answer has the same origin as the account of its call',
     sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
   ],
   [

@@ -63,16 +63,16 @@ test('each sum of an account and of a run that does not match its calls is found
     return checks.filter(({ ok }) => !ok).map(({ name }) => name)
   }
   const sums = [
-    ['accounts', 'used_total', 'the credits used by an account are those of its settled calls'],
-    ['accounts', 'reserved', 'the credits reserved by an account are those of its calls in flight'],
+    ['accounts', 'used_total', 'the credits used by an account match its settled calls'],
+    ['accounts', 'reserved', 'the credits reserved by an account match its calls in flight'],
     [
       'accounts',
       'uncertain',
-      'the credits held by an account are those of its calls with an unknown outcome',
+      'the credits held by an account match its calls with an unknown outcome',
     ],
-    ['runs', 'reserved', 'the credits of each run are those of its calls'],
-    ['runs', 'spent', 'the credits of each run are those of its calls'],
-    ['runs', 'uncertain', 'the credits of each run are those of its calls'],
+    ['runs', 'reserved', 'the credits of each run match its calls'],
+    ['runs', 'spent', 'the credits of each run match its calls'],
+    ['runs', 'uncertain', 'the credits of each run match its calls'],
   ] as const
   for (const [table, column, name] of sums) {
     expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
