@@ -158,7 +158,7 @@ describe('a list', () => {
       writeFileSync(path('closed.csv'), 'q\nshoes\n')
       chmodSync(path('closed.csv'), 0)
       expect(await outcomeOf(enqueue('closed.csv'))).toEqual(
-        refusal('got a file that may not be read'),
+        refusal('got a file that you may not read'),
       )
     },
   )

@@ -146,7 +146,7 @@ function explain(error: unknown): Exit {
   const known = outage.test(code)
     ? `expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`
     : refusal.test(code)
-      ? `expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
+      ? `expected a login that may read and change querymill's tables, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
       : null
   if (known !== null) {
     say(`error: ${known}`)

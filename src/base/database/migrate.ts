@@ -115,7 +115,7 @@ export async function checkDatabase(
   if (missing === 0) return
   throw new WrongDatabase(
     applied.length === 0
-      ? `expected the tables of querymill in the database, got none; run: ${npmRun('migrate')}`
+      ? `expected querymill's tables in the database, got none; run: ${npmRun('migrate')}`
       : `expected a database with all ${files.length} migrations, got one that lacks ${missing}; run: ${npmRun('migrate')}`,
   )
 }

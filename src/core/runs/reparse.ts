@@ -43,7 +43,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
-      `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so they have no rows`,
+      `${count(found.marked, 'answer')} marked: the API refused the query or answered another query, so they have no rows`,
     )
   }
   if (found.refused > 0) {
