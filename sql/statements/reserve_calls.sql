@@ -282,7 +282,7 @@ updated_spent_tasks as (
     finished_at = clock_timestamp(),
     error_code = case when tasks.run_id = any(spent_by_list) then 'LIST_BUDGET' else 'BUDGET' end,
     error_message = case
-      when tasks.run_id = any(spent_by_list) then 'the list''s budget for the month of the run is used up'
+      when tasks.run_id = any(spent_by_list) then 'the list''s budget for the run''s month is used up'
       else 'the budget of the run is used up'
     end
   from given

@@ -150,10 +150,10 @@ select
   'querymill: ' || case
     when kind = 'run_finished' then format(
       'run %s of %s for %s %s: %s; %s credits used%s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
-      case fields ->> 'state' when 'done' then 'is finished' else 'was ended' end,
+      case fields ->> 'state' when 'done' then 'is finished' else 'was ended early' end,
       coalesce((select string_agg(value || ' ' || key, ', ') from jsonb_each_text(fields -> 'tasks')), 'no tasks'),
       fields ->> 'spent', case when (fields ->> 'uncertain')::numeric > 0 then
-        format(', and perhaps %s more by calls with an unknown outcome', fields ->> 'uncertain')
+        format(', and possibly %s more for calls with an unknown outcome', fields ->> 'uncertain')
       end
     )
     when kind in ('run_suspect', 'run_odd') then format(
@@ -178,7 +178,7 @@ select
       alert, fields #>> '{alerts,0,question}'
     )
     when kind = 'rank_recovered' then format(
-      'rank alert %s is withdrawn, %s: %s', fields ->> 'alert', fields ->> 'because', alert
+      'rank alert %s is withdrawn because %s: %s', fields ->> 'alert', fields ->> 'because', alert
     )
     else format(
       '%s, due %s%s, %s%s', fields ->> 'schedule',

@@ -153,7 +153,7 @@ function formatAlert(alert: AlertRow): string {
 
 function stateOf(alert: AlertRow): string {
   const { state, recovered_run_date: date, recovered_search_id: search } = alert
-  if (state === 'withdrawn') return `withdrawn, ${alert.withdrawn_because}`
+  if (state === 'withdrawn') return `withdrawn because ${alert.withdrawn_because}`
   if (state === 'standing') return state
   return `recovered on ${date}${search === null ? '' : ` with answer ${search}`}`
 }

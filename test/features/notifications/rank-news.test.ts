@@ -95,7 +95,7 @@ describe('a rank alert', () => {
     expect(texts).toContainEqual([
       'rank_recovered',
       expect.stringMatching(
-        /rank alert lost is withdrawn, run \d+ turned out to be suspect: a4\.com/,
+        /rank alert lost is withdrawn because run \d+ turned out to be suspect: a4\.com/,
       ),
     ])
   })
