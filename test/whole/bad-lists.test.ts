@@ -119,7 +119,7 @@ const files = (
       () => zipOf({ '../Queries.csv': 'q\nred shoes\n' }),
       'got one that cannot be read: invalid relative path',
     ],
-    ['of a header alone', 'header.csv', () => 'q\n', 'got a header only'],
+    ['of a header alone', 'header.csv', () => 'q\n', 'got only a header'],
     ['of nothing', 'nothing.csv', () => '', 'got an empty file'],
   ] satisfies readonly (readonly [string, string, () => Buffer | string, string])[]
 ).map(([kind, file, make, said]) => ({ kind, file, make, said }))

@@ -103,7 +103,7 @@ describe('--sheet all', () => {
   test('reads a table of that name, if there is one', async () => {
     const named = xlsxOf({ All: free, Shoes: shoes }, [])
     const refused = await tried('book.xlsx', named)
-    expect(refused.stderr).toContain('or the name of another\n')
+    expect(refused.stderr).toContain("or another table's name\n")
     const { list } = await tried('book.xlsx', named, ['--sheet', 'all'])
     expect([list.list, list.sample.first[0].q]).toEqual(['book', 'free'])
     expect(list.notices).toEqual(['left out "Shoes"; name a table with --sheet'])

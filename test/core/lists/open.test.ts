@@ -269,7 +269,11 @@ describe('JSON lines', () => {
     ['several queries in one', '{"query":"a"}\n{"query":["b","c"]}\n', 'text in "query", got'],
     ['a cut line', '{"query":"shoes"}\n{"query":"ha', 'list.bin:2: expected a JSON object'],
     ['no query', '{"made":"today"}\n{"made":"now"}\n', 'what seems to be JSON'],
-    ['two fields of queries', '{"query":"a","keyword":"b"}\n', 'list.bin:1: expected one column'],
+    [
+      'two fields of queries',
+      '{"query":"a","keyword":"b"}\n',
+      'list.bin:1: expected one query column',
+    ],
     ['other bytes', Buffer.from('{"query":"caf\u00e9"}\n', 'latin1'), 'to be UTF-8'],
     ['a line of 2 MB', `{"query":"a"}\n"${'a'.repeat(2_000_000)}`, 'list.bin:2: expected lines'],
   ])('with %s are refused', async (_, bytes, reason) => {
