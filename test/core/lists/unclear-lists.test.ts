@@ -142,7 +142,7 @@ describe('a list of several columns without a header', () => {
       'the first row is 1 "red shoes", 2 "footwear"',
     )
     await expect(read(words, { header: false, column: 'keyword' })).rejects.toThrow(
-      'with the number',
+      'the number of the query column',
     )
     expect((await read('keyword\nboots\n', { header: false })).texts).toEqual(['keyword', 'boots'])
   })

@@ -22,7 +22,9 @@ describe('npm run expand', () => {
     expect((await expandOnce('--yes')).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
     )
-    expect((await expandOnce('--yes')).stdout).toContain('round 1 is queued: 4 queries of')
+    expect((await expandOnce('--yes')).stdout).toContain(
+      'round 1 is queued: the next round waits for answers to 4 queries in the list "seeds-expanded"',
+    )
     await mill.drain()
     expect((await expandOnce('--yes')).stdout).toContain(
       'from        4 answers of round 1, which name 32 related',
