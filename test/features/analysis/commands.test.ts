@@ -144,7 +144,7 @@ describe('commands for analysts', () => {
 
   test('invalid arguments of an export are refused with the valid ones', async () => {
     for (const [args, message] of [
-      [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
+      [['movers', '--rows', '3'], /expected --where, --list, .* after movers, got --rows/],
       [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
       [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
       [['--question', 'domains', '--where', 'true'], /got --where with --question/],
