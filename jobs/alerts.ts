@@ -5,11 +5,10 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'alerts',
-    about:
-      'Shows changes of ranks and shares, with evidence, and loads the rules that raise alerts.',
+    about: 'Shows rank and share changes, with evidence, and loads the rules that raise alerts.',
     examples: [
       'npm run alerts                       the newest alerts',
-      'npm run alerts -- --standing         those that have not recovered',
+      'npm run alerts -- --standing         alerts that have not recovered',
       'npm run alerts -- show 12            both answers, who took the position, the query that shows it',
       'npm run alerts -- rules              the rules in force',
       'npm run alerts -- load               load inputs/config/alerts.csv, the whole file or nothing',

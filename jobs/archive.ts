@@ -19,7 +19,7 @@ await runCommand(
         .option('--older <age>', 'archive days whose run date is older than this, such as 400d')
         .option(
           '--to <folder>',
-          'folder of the archive; --back and --check need it only if the archive was moved',
+          'archive folder; --back and --check need it only if the archive was moved',
         )
         .option('--back <days>', 'restore a day, or a range of days: FROM..TO')
         .option(

@@ -9,18 +9,18 @@ await runCommand(
     about:
       'Benchmarks the program on this machine, with its own servers on the loopback interface.',
     examples: [
-      'npm run bench                     the program: each part, the whole, and two plain workers to compare with',
+      'npm run bench                     the program: each part, the whole, and two plain workers for comparison',
       'npm run bench -- lists            reading and planning lists',
       'npm run bench -- ledger           reservation and settlement, compared with the whole',
       'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away; a lost connection, a frozen host',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
       'npm run bench -- service          the search service; also: enrich, quality, analysis',
-      'npm run bench -- desk             each page of the desk over 300,000 results and 3 million',
-      'npm run bench -- partitions       results in one table and in partitions by month; --rows N',
+      'npm run bench -- desk             each desk page, over 300,000 and over 3 million results',
+      'npm run bench -- partitions       results in one table and in monthly partitions; --rows N',
       'npm run bench -- repeats          titles and snippets stored once, or with each result',
       'npm run bench -- archive          the cost of archiving, compared with a plain COPY; --rows N',
-      'npm run bench -- beside --beside ../old --runs 10   this checkout and another one, alternately',
+      'npm run bench -- beside --beside ../old --runs 10   this checkout and another checkout, alternately',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>

@@ -14,7 +14,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--list <name>', 'the list whose budget is set')
-        .option('--credits <n>', 'maximum credits for all of its runs dated in one month')
+        .option('--credits <n>', 'maximum credits for all its runs in one month')
         .option('--none', 'remove its budget'),
   },
   async () => (await import('../src/features/admin/budget.ts')).runBudget,

@@ -8,7 +8,7 @@ await runCommand(
     about:
       'Shows how often the queries of each list are asked. --backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Writes nothing.',
     examples: [
-      'npm run cadence                                  adaptive lists: intervals, savings, results of the random sample',
+      'npm run cadence                                  adaptive lists: intervals, savings, random-sample results',
       'npm run cadence -- --backtest                    simulates an adaptive cadence for every list',
       'npm run cadence -- --backtest --list keywords    for one list, with its tags',
       'npm run cadence -- --backtest --longest 7d --share 30%',
@@ -18,8 +18,8 @@ await runCommand(
       program
         .option('--backtest', 'replay the stored nights as if the list had been adaptive')
         .option('--list <name>', 'only this list')
-        .option('--longest <days>', 'longest interval of the backtest, like 14d', '14d')
-        .option('--share <percent>', 'maximum share of the calls of a daily cadence', '48%'),
+        .option('--longest <days>', 'longest interval in the backtest, like 14d', '14d')
+        .option('--share <percent>', 'maximum calls, as a percentage of a daily cadence', '48%'),
   },
   async () => (await import('../src/features/cadence/command.ts')).runCadence,
 )

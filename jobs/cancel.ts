@@ -6,8 +6,7 @@ import { runNumber } from '../src/base/cli/flags.ts'
 await runCommand(
   {
     name: 'cancel',
-    about:
-      'Cancels a run, or the open runs of a list. Their open tasks are cancelled, their answers stay.',
+    about: 'Cancels a run, or the open runs of a list. Open tasks are cancelled; answers stay.',
     examples: [
       'npm run cancel -- --run 12              preview; changes nothing',
       'npm run cancel -- --run 12 --yes        does it',
@@ -15,7 +14,7 @@ await runCommand(
     ],
     define: (program) =>
       addYes(program)
-        .option('--run <n>', 'number of the run, as npm run status shows it', runNumber)
+        .option('--run <n>', 'run number, as shown by npm run status', runNumber)
         .option('--list <name>', 'all open runs of this list'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runCancel,

@@ -20,7 +20,7 @@ await runCommand(
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight per worker', '8')
-        .option('--seed <text>', 'seed of the random faults')
+        .option('--seed <text>', 'seed for the random faults')
         .option('--replays', 'the API gives the same answer to the same key and charges it once')
         .option(
           '--lies',

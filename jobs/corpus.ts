@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'corpus',
-    about: 'Loads the documents that live keys search without a network.',
+    about: 'Loads the documents that searches with live keys use offline.',
     examples: ['npm run corpus -- load', 'npm run corpus -- add pages.jsonl'],
     define: (program) =>
       program

@@ -12,7 +12,7 @@ await runCommand<DemoFlags>(
       'Sets everything up on this machine, buys invented answers, and shows where to look. SANDBOX: costs nothing.',
     drains: true,
     examples: [
-      'npm run demo                     fourteen nights, one of them left out as suspect',
+      'npm run demo                     fourteen nights, one left out as suspect',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
       'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
       'npm run demo -- --nights 60 --cadence   thirty daily nights, then thirty adaptive ones, and what they saved',

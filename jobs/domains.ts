@@ -6,16 +6,16 @@ await runCommand(
   {
     name: 'domains',
     about:
-      'Shows or sets our domains and those of competitors, with their dates. Prints each line that it adds or removes, and records every change.',
+      "Shows or sets our own and competitors' domains, with their dates. Prints each line that it adds or removes, and records every change.",
     examples: [
       'npm run domains -- list',
       'npm run domains -- set example.com --label "Example"     from the beginning',
       'npm run domains -- set example.org --since 2026-11-01',
-      'npm run domains -- set "*.example.net" --brand Example     all hosts below it as one, of the brand Example',
-      'npm run domains -- set medium.com/example --brand Example   a folder, apart from the rest of its host',
-      'npm run domains -- set other.com --brand Other --rival      a domain of a rival',
+      'npm run domains -- set "*.example.net" --brand Example     all hosts below it as one domain, brand Example',
+      'npm run domains -- set medium.com/example --brand Example   a folder, separate from the rest of its host',
+      "npm run domains -- set other.com --brand Other --rival      a rival's domain",
       'npm run domains -- end example.org --on 2026-11-30       its last day (default: today)',
-      'npm run domains -- load ours.csv                         domains that the file omits end yesterday',
+      'npm run domains -- load ours.csv                         domains missing from the file end yesterday',
       'npm run domains -- undo                                  undoes the last change',
     ],
     define: (program) =>
@@ -24,10 +24,10 @@ await runCommand(
         .argument('[subject]', 'a file to load (inputs/config/domains.csv), or a domain')
         .option('--label <text>', 'display name of the domain')
         .option('--brand <name>', 'brand that groups several domains (default: its label)')
-        .option('--rival', 'it is a domain of a competitor, not ours')
+        .option('--rival', "a competitor's domain, not ours")
         .option('--since <date>', 'first day on which it is ours')
         .option('--until <date>', 'last day on which it is ours')
-        .option('--on <date>', 'the last day of a domain that ends'),
+        .option('--on <date>', "with end: the domain's last day"),
   },
   async () => (await import('../src/features/analysis/domains-command.ts')).keepDomains,
 )

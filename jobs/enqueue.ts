@@ -8,7 +8,7 @@ import { typed } from '../src/base/cli/text.ts'
 await runCommand<EnqueueFlags>(
   {
     name: 'enqueue',
-    about: 'Reads lists of queries, plans a run of each, and queues the calls to buy.',
+    about: 'Reads lists of queries, plans a run for each, and queues the calls to buy.',
     examples: [
       'npm run enqueue inputs/keywords.csv',
       'npm run enqueue -- inputs/keywords.csv --dry-run',
@@ -18,19 +18,22 @@ await runCommand<EnqueueFlags>(
     define: (program) =>
       program
         .argument('<file...>', 'CSV files, patterns in quotes, or - for standard input')
-        .option('--as <name>', 'name of the list (default: that of the file)')
+        .option('--as <name>', 'name of the list (default: the file name)')
         .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
-        .option('--language <codes>', 'hl; several with commas: one query each')
-        .option('--country <codes>', 'gl; several with commas: one query each')
+        .option('--language <codes>', 'hl; comma-separated values make one query each')
+        .option('--country <codes>', 'gl; comma-separated values make one query each')
         .option(
           '--num <numbers>',
-          'results per query, 1 to 100; several with commas: one query each',
+          'results per query, 1 to 100; comma-separated values make one query each',
         )
-        .option('--device <kinds>', 'desktop, mobile, tablet; several with commas: one query each')
+        .option(
+          '--device <kinds>',
+          'desktop, mobile, tablet; comma-separated values make one query each',
+        )
         .option('--priority <number>', '1 (first) to 9')
         .option('--tags <tags>', 'labels, separated by commas')
         .option('--max-age <duration>', 'an answer younger than this is reused; 0 buys all')
-        .option('--budget <credits>', 'maximum credits for the run of each list')
+        .option('--budget <credits>', "maximum credits for each list's run")
         .option('--max-credits <credits>', 'buy nothing if the whole purchase may cost more')
         .option('--dry-run', 'show the plan and its cost; change nothing')
         .option('--yes', 'buy without asking')
@@ -40,12 +43,12 @@ await runCommand<EnqueueFlags>(
         .option('--no-header', 'the file has no header; columns are numbered')
         .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
         .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
-        .option('--sheet <name>', 'table of a spreadsheet or archive; all makes a list of each')
+        .option('--sheet <name>', 'table in a spreadsheet or archive; all makes each a list')
         .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
         .option('--numbering <what>', 'strip removes numbers and bullets before queries')
         .option('--comments <what>', 'skip leaves out lines that begin with "# " or //')
         .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad signs')
-        .option('--join', 'add to the list of this name, even if it came from another file')
+        .option('--join', 'add to the list with this name, even if it came from another file')
         .option('--drop', 'cancel open queries that are no longer in the list')
         .option('--keep', 'buy open queries that are no longer in the list'),
   },

@@ -21,8 +21,16 @@ await runCommand(
         .option('--credits <credits>', 'maximum credits for all rounds together')
         .option('--as <name>', 'name of the new list (default: LIST-expanded)')
         .option('--depth <rounds>', 'rounds: round 2 uses the answers of round 1 (default: 1)')
-        .option('--match <what>', 'only with these words, or a /regex/; may be repeated', collect)
-        .option('--not <what>', 'none with these words, or a /regex/; may be repeated', collect),
+        .option(
+          '--match <what>',
+          'only searches with these words, or a /regex/; may be repeated',
+          collect,
+        )
+        .option(
+          '--not <what>',
+          'no searches with these words, or a /regex/; may be repeated',
+          collect,
+        ),
   },
   async () => (await import('../src/features/expand/command.ts')).runExpand,
 )

@@ -20,35 +20,35 @@ await runCommand(
       program
         .argument(
           '[relation]',
-          `a view of analysts or a table; docs/schema.md lists them. querymill's own bookkeeping cannot be exported: ${withheld.join(', ')}`,
+          `an analyst view or a table; docs/schema.md lists them. querymill's internal tables cannot be exported: ${withheld.join(', ')}`,
         )
         .argument(
           '[flags...]',
-          'after the name: --since, --until and --between with days, --list, --tag, --country, --place, --language and --device; after --question: its parameters',
+          'after the name: --since, --until and --between select days; --list, --tag, --country, --place, --language and --device select queries; after --question: its parameters',
         )
         .allowUnknownOption()
         .option(
           '--question <name>',
           'the name of a question (npm run sql lists them), or SQL in quotes',
         )
-        .option('--where <condition>', 'only rows for which this SQL holds')
+        .option('--where <condition>', 'only rows for which this SQL condition is true')
         .option(
           '--format <format>',
-          'csv, ndjson, parquet or xlsx (default: by the file name, otherwise csv)',
+          'csv, ndjson, parquet or xlsx (default: from the file name, otherwise csv)',
         )
         .option('--to <file>', 'file to write; - for standard output')
         .option(
           '--raw',
           "write cells unchanged; otherwise text that a spreadsheet would evaluate gets a leading '",
         )
-        .option('--delimiter <sign>', 'delimiter of CSV: comma, semicolon, tab or pipe', 'comma')
+        .option('--delimiter <sign>', 'CSV delimiter: comma, semicolon, tab or pipe', 'comma')
         .option('--bom', 'start CSV with a byte order mark, for Excel')
-        .option('--suspects', 'include answers of suspect nights')
+        .option('--suspects', 'include answers from suspect nights')
         .option('--origins <list>', 'answer origins to show, such as live,sandbox')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
-        .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <folder>', 'folder of the archive, if it was moved')
-        .option('--timeout <duration>', 'time limit of the query', '1h'),
+        .option('--archived <days>', 'only these archived days: FROM..TO')
+        .option('--archive <folder>', 'archive folder, if the archive was moved')
+        .option('--timeout <duration>', 'query time limit', '1h'),
   },
   async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

@@ -5,7 +5,7 @@ import { runCommand, addYes } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'forget',
-    about: 'Deletes a list or a query, after a preview. The ledger keeps its sums.',
+    about: 'Deletes a list or a query, after a preview. The ledger keeps the cost.',
     examples: [
       'npm run forget -- --list keywords      preview; changes nothing',
       'npm run forget -- --list keywords --yes  does it',
@@ -13,7 +13,7 @@ await runCommand(
     ],
     define: (program) =>
       addYes(program)
-        .option('--list <name>', 'the list, and the queries that no other list has')
+        .option('--list <name>', 'the list, and queries that are in no other list')
         .option('--query <text>', 'every query with this text, in all lists'),
   },
   async () => (await import('../src/features/forget/command.ts')).runForget,

@@ -10,7 +10,7 @@ await runCommand(
     examples: [
       'npm run health                        the worker or scheduler at MILL_METRICS_PORT is running',
       'npm run health -- --ready             its dependencies are reachable',
-      'npm run health -- --tables            the database answers, and has the tables of this release',
+      'npm run health -- --tables            the database answers, and its tables match this release',
       'npm run health -- --url http://127.0.0.1:8787/healthz     the search service',
     ],
     define: (program) =>

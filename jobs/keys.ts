@@ -7,7 +7,7 @@ await runCommand<KeysOptions>(
   {
     name: 'keys',
     about:
-      'Issues, replaces, lists and revokes keys of the search service, changes accounts, and shows usage.',
+      'Issues, replaces, lists and revokes search service keys, changes accounts, and shows usage.',
     examples: [
       'npm run keys -- create --kind live --credits 1000',
       'npm run keys -- create --kind live --plan pro',
@@ -20,11 +20,14 @@ await runCommand<KeysOptions>(
     define: (program) =>
       program
         .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
-        .argument('[key]', 'for rotate and revoke: its number; for revoke: - reads it from stdin')
+        .argument(
+          '[key]',
+          'for rotate and revoke: the key number; for revoke: - reads the key from stdin',
+        )
         .option('--kind <kind>', 'live or test', 'test')
         .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
-        .option('--credits <n>', 'number of prepaid credits, or of those to add')
-        .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
+        .option('--credits <n>', 'prepaid credits, or credits to add')
+        .option('--plan <name>', 'free, pro or unlimited: credits renewed each month')
         .option('--account <n>', 'add the key to this account, or change this account')
         .option('--name <text>', 'what the key is for')
         .option('--rate <n>', 'maximum requests per second'),

@@ -19,11 +19,11 @@ const beside: NightlyParts = {
 await runCommand<NightlyFlags>(
   {
     name: 'nightly',
-    about: 'Starts the runs of inputs/config/schedules.csv when they are due.',
+    about: 'Starts the runs in inputs/config/schedules.csv when they are due.',
     drains: true,
     examples: [
-      'npm run nightly                             the scheduler; any number of them may run',
-      'npm run nightly -- --show                   schedules, their next times, the outcome of the last one',
+      'npm run nightly                             the scheduler; any number may run',
+      'npm run nightly -- --show                   schedules with their next times and last outcomes',
       'npm run nightly -- --once                   runs what is due and exits: for cron or a systemd timer',
       'npm run -s nightly -- --show --json',
       'npm run nightly -- --desk                   also serves the desk',

@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'notify',
-    about: 'Shows the notices that the webhook accepted and those that wait, or sends a test.',
+    about: 'Shows sent and waiting notices, or sends a test notice.',
     examples: [
       'npm run notify                              the newest notices: sent, waiting or given up',
       'npm run notify -- --test                    sends one test notice, prints the response',

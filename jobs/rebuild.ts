@@ -20,7 +20,7 @@ await runCommand(
           '--days',
           'compute the sums of finished days, for views and questions about many days',
         )
-        .option('--since <day>', 'with --days: the first day to add up'),
+        .option('--since <day>', 'with --days: the first day to compute'),
   },
   async () => (await import('../src/features/admin/rebuild.ts')).runRebuild,
 )

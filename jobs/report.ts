@@ -19,16 +19,19 @@ await runCommand(
       program
         .option('--to <file>', 'the file to write')
         .option('--summary', 'write the overview as one short message, for email or --send')
-        .option('--send', 'with --summary: send it to the webhook of the settings')
-        .option('--desk <address>', 'with --summary: where its links lead')
-        .option('--domains <list>', 'domains to follow, eight at most (default: ours)')
-        .option('--list <name>', 'only queries of this list, or of one of these', collect)
+        .option('--send', 'with --summary: send it to the configured webhook')
+        .option('--desk <address>', 'with --summary: base address of its links')
+        .option('--domains <list>', 'domains to follow, at most eight (default: ours)')
+        .option('--list <name>', 'only queries in this list or these lists', collect)
         .option('--tag <labels>', 'only queries with labels, as in "brand and not sale"', collect)
         .option('--country <codes>', 'only queries asked for these countries, as in de,at', collect)
         .option('--place <name>', 'only queries asked for this place', collect)
         .option('--language <codes>', 'only queries asked in these languages', collect)
-        .option('--device <names>', 'only queries asked as desktop or mobile', collect)
-        .option('--since <day>', 'the first day; moves are shown since then (default: ninety days)')
+        .option('--device <names>', 'only queries asked for desktop or mobile', collect)
+        .option(
+          '--since <day>',
+          'the first day; moves are shown from then on (default: ninety days ago)',
+        )
         .option('--until <day>', 'the last day (default: the newest)')
         .option('--between <days>', 'first and last day, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'answer origins to show, such as live,sandbox'),

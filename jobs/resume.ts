@@ -13,7 +13,10 @@ await runCommand(
       'npm run resume && npm run work -- --drain',
     ],
     define: (program) =>
-      program.option('--forget-prices', 'forget the prices paid so far, for instance an outlier'),
+      program.option(
+        '--forget-prices',
+        'forget the prices paid so far, for instance after an outlier',
+      ),
   },
   async () => (await import('../src/core/runs/retry.ts')).runResume,
 )

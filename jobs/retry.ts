@@ -33,8 +33,8 @@ await runCommand(
           'only tasks that ended with this error; with --buy-again also UNREADABLE, OTHER_QUERY, PAID_REFUSAL',
         )
         .option('--tag <label>', 'only tasks of queries with this label')
-        .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
-        .option('--budget <credits>', 'new budget of each of the runs, including what it has used')
+        .option('--since <when>', 'only tasks that ended since a day, or within a span like 12h')
+        .option('--budget <credits>', 'new budget for each run, including credits already used')
         .option('--buy-again', 'also tasks that have an answer: each is paid for a second time'),
   },
   async () => (await import('../src/core/runs/retry.ts')).runRetry,

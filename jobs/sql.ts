@@ -19,17 +19,17 @@ await runCommand(
         .argument('[question]', 'name of a question, or SQL in quotes')
         .argument(
           '[parameters...]',
-          'parameters of the question, as --name value, and --show for its other outputs; --list, --tag, --country, --place, --language and --device select queries, --since, --until and --between select days',
+          'parameters of the question, as --name value, and --show for its other outputs; --list, --tag, --country, --place, --language and --device select queries; --since, --until and --between select days',
         )
         .allowUnknownOption()
         .option('--format <format>', 'table, csv, json or parquet', 'table')
-        .option('--timeout <duration>', 'time limit of the query', '60s')
+        .option('--timeout <duration>', 'query time limit', '60s')
         .option('--origins <list>', 'answer origins to show, such as live,sandbox')
-        .option('--suspects', 'include answers of suspect nights')
+        .option('--suspects', 'include answers from suspect nights')
         .option('--with-archive', 'also read the archive (docs/archive.md)')
-        .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <folder>', 'folder of the archive, if it was moved')
-        .option('--limit <n>', 'maximum rows of a table', '200'),
+        .option('--archived <days>', 'only these archived days: FROM..TO')
+        .option('--archive <folder>', 'archive folder, if the archive was moved')
+        .option('--limit <n>', 'maximum rows in a table', '200'),
   },
   async () => (await import('../src/features/analysis/sql-command.ts')).askTables,
 )

@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'stack',
-    about: 'Shows or stops the database and the search service that this machine runs for itself.',
+    about: 'Shows or stops the embedded database and search service.',
     examples: [
       'npm run stack -- status',
       'npm run -s stack -- status --json',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'statement',
     about:
-      'Explains every change of the balance: our calls, possible charges, external spend, top-ups and renewals.',
+      'Explains every balance change: our calls, possible charges, external spend, top-ups and renewals.',
     examples: [
       'npm run statement',
       'npm run statement -- --since 2026-11-01 --by list',

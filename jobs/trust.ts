@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'trust',
-    about: 'Shows which runs and answers are quarantined, and overrides such a decision.',
+    about: 'Shows quarantined runs and answers, and overrides quarantine decisions.',
     examples: [
       'npm run trust                                                  quarantined runs and answers, and decisions in force',
       'npm run trust -- show --run 12                                 its answers, with their scores',
@@ -24,7 +24,7 @@ await runCommand(
         .option('--list <name>', 'with --date: only runs of this list')
         .option('--answer <id...>', 'single answers')
         .option('--because <text>', 'why')
-        .option('--by <name>', 'who decides (default: the user of this machine)')
+        .option('--by <name>', 'who decides (default: your login name)')
         .option('--usual', 'with accept: later runs are compared with this one'),
   },
   async () => (await import('../src/features/alerts/trust-command.ts')).runTrust,

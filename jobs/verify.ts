@@ -15,7 +15,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--deep', 'parse every stored body again, not a sample of 500')
+        .option('--deep', 'parse every stored body again, not just a sample of 500')
         .option(
           '--max-external <credits>',
           'exit with 1 if external spend exceeds this many credits',

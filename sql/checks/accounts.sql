@@ -109,7 +109,7 @@ where a.wrong_answers < (
   where c.account_id = a.id and starts_with(s.parse_error, :other_query::text)
 );
 
--- check: the prices of each price class match those reported by its answers
+-- check: the prices of each price class match the prices that its answers report
 select count(*) as violations
 from account_costs p
 left join (

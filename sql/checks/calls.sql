@@ -44,7 +44,7 @@ where s.fetched_at is distinct from coalesce(r.received_at, s.fetched_at)
   or s.fetched_at < c.sent_at - interval '5 seconds'
   or (c.unknown_at is null and s.fetched_at > c.finished_at + interval '5 seconds');
 
--- check: the origin of each answer matches the account of its call
+-- check: each answer has the same origin as the account of its call
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id

@@ -107,7 +107,7 @@ order by queries desc, best_position, result_domains.domain
 limit :top::integer;
 
 -- show rival: For which queries does a rival rank above a domain, and for which does it rank below?
--- :rival (a domain or a brand of the rival)
+-- :rival (the rival's domain or brand)
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows, greatest differences first)
@@ -186,7 +186,7 @@ order by shared desc, lift desc, domain
 limit :top::integer;
 
 -- show seen: When was each domain first and last seen, and on how many days?
--- :domain = (a domain or a part of a domain; empty: all domains)
+-- :domain = (a domain or part of a domain; empty: all domains)
 -- :top = 50 (number of rows, domains seen for most queries first)
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,

@@ -143,7 +143,7 @@ where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, stays.query_id, answers desc, best_position, page;
 
 -- show find: Which queries contain a word, and when were they last answered?
--- :word (a word or a part of a word)
+-- :word (a word or part of a word)
 -- :top = 50 (number of rows)
 select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
 from queries

@@ -54,7 +54,7 @@ from analysis.volatility_weekdays
 -- The view itself restricts the nights to the requested period.
 order by volatility_weekdays.weekday;
 
--- show survival: For how many consecutive answers do pages stay in the top 10, including stays that still last?
+-- show survival: For how many consecutive answers do pages stay in the top 10, including stays that have not ended?
 select
   answers,
   round(survival::numeric, 3) as survival,

@@ -280,8 +280,8 @@ updated_spent_tasks as (
     finished_at = clock_timestamp(),
     error_code = case when tasks.run_id = any(spent_by_list) then 'LIST_BUDGET' else 'BUDGET' end,
     error_message = case
-      when tasks.run_id = any(spent_by_list) then 'the budget of the list for the month of the run was used'
-      else 'the budget of the run was used'
+      when tasks.run_id = any(spent_by_list) then 'the list''s budget for the run''s month is used up'
+      else 'the budget of the run is used up'
     end
   from given
   -- This condition is checked before any task is read, because usually no run has used up its budget.

@@ -367,7 +367,7 @@ inserted_stops as (
     select
       'auth',
       format(
-        'a second key tells a balance of %s credits, which cannot be the balance of this account; set MILL_ACCOUNT to another name where that key is used',
+        'a second key reports a balance of %s credits, which cannot be the balance of this account; set MILL_ACCOUNT to another name where that key is used',
         told_balance
       )
     from key_check

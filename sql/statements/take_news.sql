@@ -151,15 +151,15 @@ select
   'querymill: ' || case
     when kind = 'run_finished' then format(
       'run %s of %s for %s %s: %s; %s credits used%s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
-      case fields ->> 'state' when 'done' then 'is finished' else 'was ended' end,
+      case fields ->> 'state' when 'done' then 'is finished' else 'was ended early' end,
       coalesce((select string_agg(value || ' ' || key, ', ') from jsonb_each_text(fields -> 'tasks')), 'no tasks'),
       fields ->> 'spent', case when (fields ->> 'uncertain')::numeric > 0 then
-        format(', and perhaps %s more by calls with an unknown outcome', fields ->> 'uncertain')
+        format(', and possibly %s more for calls with an unknown outcome', fields ->> 'uncertain')
       end
     )
     when kind in ('run_suspect', 'run_odd') then format(
       'run %s of %s for %s is %s: %s', fields ->> 'run', fields ->> 'list', fields ->> 'run_date',
-      case kind when 'run_odd' then 'odd, but shown' else 'suspect and left out of trends' end,
+      case kind when 'run_odd' then 'odd, but shown' else 'suspect and was left out of trends' end,
       (select string_agg(value, '; ') from jsonb_array_elements_text(fields -> 'reasons'))
     )
     when kind = 'stop' then format(
@@ -172,14 +172,14 @@ select
       'rank alert %s: %s; %s', fields ->> 'alert', alert, fields #>> '{alerts,0,question}'
     )
     when kind = 'rank_recovered' and fields ->> 'because' is null then format(
-      'rank alert %s is over on %s%s. It was: %s; %s', fields ->> 'alert', fields #>> '{alerts,0,run_date}',
+      'rank alert %s ended on %s%s. It was: %s; %s', fields ->> 'alert', fields #>> '{alerts,0,run_date}',
       ', at ' || coalesce(
         round((fields #>> '{alerts,0,share}')::numeric * 100, 2) || ' %', fields #>> '{alerts,0,position}'
       ),
       alert, fields #>> '{alerts,0,question}'
     )
     when kind = 'rank_recovered' then format(
-      'rank alert %s is withdrawn, %s: %s', fields ->> 'alert', fields ->> 'because', alert
+      'rank alert %s is withdrawn because %s: %s', fields ->> 'alert', fields ->> 'because', alert
     )
     else format(
       '%s, due %s%s, %s%s', fields ->> 'schedule',

@@ -44,7 +44,7 @@ export function addressProblems(url: URL): string[] {
   if (named || url.searchParams.has('api_key')) {
     const place = named ? `a name or a password before ${url.host}` : 'the parameter api_key'
     problems.push(
-      `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
+      `SEARCH_API_URL: expected an address without a key in it, got an address with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -55,7 +55,7 @@ export function addressProblems(url: URL): string[] {
   if (endpoint.test(url.pathname)) {
     const base = `${url.origin}${url.pathname.replace(endpoint, '')}`
     problems.push(
-      `SEARCH_API_URL: expected the base address ${base}, got one with /v1/search, which is added to it; remove /v1/search`,
+      `SEARCH_API_URL: expected the base address ${base}, got an address with /v1/search; remove /v1/search, which is added automatically`,
     )
   }
   return problems

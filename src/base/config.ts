@@ -166,7 +166,7 @@ class SettingsReader {
     const least = Math.ceil(timeoutMs * leasePerTimeout)
     if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and the storing of its answer`,
+      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and storing its answer`,
     )
   }
 
@@ -248,7 +248,7 @@ const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
-  flag: 'among the settings of the program',
+  flag: 'among the program settings',
   environment: 'in the environment',
   '.env': 'in .env',
   default: 'among the defaults',
@@ -263,8 +263,8 @@ function unknownSettings(layers: Layers): string[] {
       if (!isMeantAsSetting(name, source, layers)) return []
       const suggestion = suggest(name)
       const advice =
-        suggestion === undefined ? '.env.example names them all' : `did you mean ${suggestion}?`
-      return `${name}: expected the name of a setting, got an unknown one ${places[source]}; ${advice}`
+        suggestion === undefined ? '.env.example lists all settings' : `did you mean ${suggestion}?`
+      return `${name}: expected the name of a setting, got an unknown name ${places[source]}; ${advice}`
     }),
   )
 }
@@ -306,7 +306,7 @@ function brokenLine(name: string): string[] {
   })
   if (found === undefined) return []
   return [
-    `${found}: expected NAME=value on a line of its own in .env, got other text there, or on the line before`,
+    `${found}: expected NAME=value on a line of its own in .env, got other text on that line or the line before`,
   ]
 }
 

@@ -81,9 +81,9 @@ export class Interrupted extends MillError {
 
 const unreadableReasons: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there; check the path',
-  EACCES: 'a file that may not be read; change its permissions',
+  EACCES: 'a file that you may not read; change its permissions',
   ELOOP: 'a link to itself; name the file',
-  ENOTDIR: 'a path through a file; check the path',
+  ENOTDIR: 'a path that uses a file as a folder; check the path',
 }
 
 /** Explains why a file can't be read, and says what to do. `folder` is the advice for a path that is a folder. */

@@ -27,5 +27,5 @@ export function explainMissing(error: unknown, folder = root): string | null {
     return !apart.test(name) && !places.some((place) => existsSync(join(place, name)))
   })
   if (missing.length === 0) return null
-  return `expected the optional packages of this command, got an installation without them; run: npm install ${missing.join(' ')}`
+  return `expected this command's optional packages, got an installation without them; run: npm install ${missing.join(' ')}`
 }

@@ -53,7 +53,7 @@ function someOf<Word extends string>(words: readonly Word[]) {
     const given = text.split(',').map((word) => word.trim())
     const found = words.filter((word) => given.includes(word))
     if (given.some((word) => !found.includes(word as Word))) {
-      context.addIssue({ code: 'custom', message: `some of ${words.join(', ')}` })
+      context.addIssue({ code: 'custom', message: `one or more of ${words.join(', ')}` })
     }
     return found
   })
@@ -122,11 +122,15 @@ export const settings = {
     fallback: join(workplace, '.querymill'),
   },
   MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
-  MILL_CREDIT_FLOOR: { shape: whole(0), hint: 'credits that must stay', fallback: '100' },
+  MILL_CREDIT_FLOOR: {
+    shape: whole(0),
+    hint: 'credits that must stay in the account',
+    fallback: '100',
+  },
   MILL_CONCURRENCY: { shape: whole(1, 1000), hint: 'calls in flight per worker', fallback: '8' },
   MILL_MAX_IN_FLIGHT: {
     shape: whole(1),
-    hint: 'calls in flight over all workers; leave it unset for no limit',
+    hint: 'calls in flight across all workers; leave it unset for no limit',
   },
   MILL_RATE_LIMIT: {
     shape: z
@@ -134,11 +138,11 @@ export const settings = {
       .regex(/^\d+(\.\d+)?$/, { error: rateText })
       .transform(Number)
       .refine((value) => value >= 0.00001, { error: rateText }),
-    hint: 'calls per second over all workers; leave it unset for no limit',
+    hint: 'calls per second across all workers; leave it unset for no limit',
   },
   MILL_TIMEOUT_MS: {
     shape: whole(1, 600_000),
-    hint: 'milliseconds for one whole call',
+    hint: 'milliseconds for one call',
     fallback: '30000',
   },
   MILL_MAX_AGE: {
@@ -168,33 +172,33 @@ export const settings = {
   },
   MILL_LEASE_MS: {
     shape: whole(500, longestMs),
-    hint: 'longer than a call and the storing of its answer',
+    hint: 'longer than a call and storing its answer',
     fallback: '90000',
   },
   MILL_STALL_MS: {
     shape: whole(1000, longestMs),
-    hint: 'a drain that receives only rate-limit responses ends after this',
+    hint: 'a drain that receives only rate-limit responses ends after this long',
     fallback: '600000',
   },
   MILL_ZONE: {
     shape: z.string().refine(isZone, { error: 'a time zone like Europe/Berlin' }),
-    hint: 'the zone of run dates',
+    hint: 'the time zone for run dates',
     fallback: 'UTC',
   },
   MILL_METRICS_HOST: {
-    shape: z.string().regex(/^[\w.:-]+$/, { error: 'an address or a name of this machine' }),
-    hint: '0.0.0.0 in a container, so that Prometheus reaches it from another one',
+    shape: z.string().regex(/^[\w.:-]+$/, { error: 'an address or host name of this machine' }),
+    hint: 'use 0.0.0.0 in a container, so that Prometheus can reach it from another container',
     fallback: '127.0.0.1',
   },
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
   UPSTREAM: {
     shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
-    hint: 'the source of answers for live keys of the search service',
+    hint: 'where the search service gets answers for live keys',
     fallback: 'local',
   },
   SEARXNG_URL: {
     shape: website('http://127.0.0.1:8080'),
-    hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
+    hint: 'the SearXNG instance behind the search service, for UPSTREAM=searxng',
   },
   SERVICE_PUBLIC_URL: {
     shape: website('https://search.example.com'),
@@ -205,11 +209,11 @@ export const settings = {
       .string()
       .min(12, { error: 'at least 12 characters' })
       .transform((text) => new Secret(text)),
-    hint: 'opens the dashboard of a search service that others can reach',
+    hint: 'protects the dashboard of a search service that others can reach',
   },
   SERVICE_KEEP_QUERIES: {
     shape: duration('a duration like 90d or 12h'),
-    hint: 'how long the search service keeps the text of queries',
+    hint: 'how long the search service keeps query texts',
     fallback: '90d',
   },
   MILL_WEBHOOK: {
@@ -236,7 +240,7 @@ export const settings = {
   },
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
-    hint: 'open tasks without a worker are reported after this; 0: never',
+    hint: 'open tasks without a worker are reported after this long; 0: never',
     fallback: '30m',
   },
 } as const

@@ -95,7 +95,7 @@ export class PageAddress {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)
     if (since <= until) return { since, until }
-    throw new BadAddress(`since: expected a day up to until, ${until}, got ${since}.`)
+    throw new BadAddress(`since: expected a day no later than until (${until}), got ${since}.`)
   }
 
   /** Filters as typed, for forms that show them again. */

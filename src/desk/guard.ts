@@ -58,7 +58,7 @@ export class HostGuard {
     if (origin !== undefined && !ours.includes(origin)) {
       throw new Refused(
         403,
-        'The desk answers its own pages only, and this request came from another site.',
+        'The desk answers only its own pages, and this request came from another site.',
       )
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'
@@ -255,7 +255,7 @@ export function readPassword(path: string, shown: string): { password: Secret; e
   const line = text.split(/\r?\n/, 1).join('')
   if (line.length < leastLength) {
     throw new Misuse(
-      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length}; write a longer one`,
+      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length} characters; write a longer one`,
     )
   }
   return { password: new Secret(line), exposed: (mode & 0o077) !== 0 }

@@ -26,11 +26,11 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof BadAddress) return said(400, 'Invalid address', error.message)
   if (error instanceof Refused) return said(error.status, 'Access denied', error.message)
   if (error instanceof WrongDatabase) {
-    const text = 'The tables are of another release than this program.'
+    const text = 'The tables and this program are of different releases.'
     return waiting('The tables are not ready', text, error.message)
   }
   if (codeOf(error) === timedOut) {
-    const text = 'The database took too long to read this page. Try a shorter period.'
+    const text = 'The database took too long to answer for this page. Try a shorter period.'
     return said(503, 'This page took too long', text)
   }
   if (isAway(error)) {
@@ -39,7 +39,7 @@ export function problemOf(error: unknown): Problem {
   }
   if (error instanceof MillError)
     return said(400, 'This request cannot be answered', scrub(error.message))
-  return { ...said(500, 'Internal error', 'The details are in the log of the desk.'), bug: true }
+  return { ...said(500, 'Internal error', "The details are in the desk's log."), bug: true }
 }
 
 /** True while the database is unreachable, so that a retry may succeed. */

@@ -71,7 +71,7 @@ export class DeskTables {
       const { installation, pool } = mill
       const login = { installation, name: 'desk', max: questionConnections }
       const analyst = url === null ? null : await openAnalyst({ url, ...login })
-      if (analyst !== null) closers.add('the login of analysts', analyst, (open) => open.end())
+      if (analyst !== null) closers.add('the analyst login', analyst, (open) => open.end())
       this.#closers = closers
       return { mill, reader: await findReader(pool), analyst }
     } catch (error) {

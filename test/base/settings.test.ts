@@ -30,7 +30,7 @@ describe('a setting of milliseconds', () => {
   test('too short for a lease is reported once, with its value', () => {
     const lines = said({ MILL_LEASE_MS: '5' }).split('\n').slice(1)
     expect(lines).toEqual([
-      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and the storing of its answer',
+      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and storing its answer',
     ])
   })
 
@@ -146,7 +146,7 @@ describe('the address of the API', () => {
     ['https://api.example.com/proxy/v1/search', 'https://api.example.com/proxy'],
   ])('%s is refused with the correct one, %s', (url, right) => {
     expect(said({ SEARCH_API_URL: url, ...key })).toContain(
-      `SEARCH_API_URL: expected the base address ${right}, got one with /v1/search`,
+      `SEARCH_API_URL: expected the base address ${right}, got an address with /v1/search`,
     )
   })
 
@@ -168,7 +168,7 @@ describe('the address of the API', () => {
     })
     for (const problem of [
       'SEARCH_API_URL: expected the base address http://api.example.com,',
-      'SEARCH_API_URL: expected an address without a key in it, got one with a name or a password',
+      'SEARCH_API_URL: expected an address without a key in it, got an address with a name or a password',
       'SEARCH_API_URL: expected https, got http',
       'SEARCH_API_KEY: expected a key',
       'MILL_CONCURRENCY: expected a whole number',

@@ -11,7 +11,7 @@ import { run } from '../support/run.ts'
 
 const unusable = 'error: the settings are invalid:\n'
 const unknown = (name: string, place: string, advice: string) =>
-  `- ${name}: expected the name of a setting, got an unknown one ${place}; ${advice}\n`
+  `- ${name}: expected the name of a setting, got an unknown name ${place}; ${advice}\n`
 
 function said(env: Record<string, string>, own: Record<string, string> = {}): string {
   try {
@@ -62,12 +62,12 @@ describe('a misspelt setting in the environment', () => {
     ['SERVICE_PASWORD', 'SERVICE_PASSWORD'],
   ])('%s is recognised as %s', (name, meant) => {
     expect(said({ [name]: '5000' })).toContain(
-      `- ${name}: expected the name of a setting, got an unknown one in the environment; did you mean ${meant}?`,
+      `- ${name}: expected the name of a setting, got an unknown name in the environment; did you mean ${meant}?`,
     )
   })
 
   test('that resembles none refers to the page of all names', () => {
-    expect(said({ MILL_QQ: '1' })).toContain('; .env.example names them all')
+    expect(said({ MILL_QQ: '1' })).toContain('; .env.example lists all settings')
   })
 
   test('without a value does no harm', () => {
@@ -91,7 +91,7 @@ describe('a misspelt setting in the environment', () => {
 
 test('is reported to a program that passes it to openMill', () => {
   expect(said({}, { MILL_CREDT_FLOOR: '5000' })).toContain(
-    'got an unknown one among the settings of the program; did you mean MILL_CREDIT_FLOOR?',
+    'got an unknown name among the program settings; did you mean MILL_CREDIT_FLOOR?',
   )
 })
 
@@ -151,7 +151,7 @@ describe('a misspelt setting in .env', () => {
   ])('on a line that no parser accepts is refused: %j', async (dotenv) => {
     expect(await settings(dotenv)).toMatchObject({
       code: 2,
-      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on a line of its own in .env, got other text there, or on the line before\n`,
+      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on a line of its own in .env, got other text on that line or the line before\n`,
     })
   })
 

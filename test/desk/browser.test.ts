@@ -251,7 +251,7 @@ describe.skipIf(!has('chromium'))(
       const other = await open(page.url().slice(desk.url.length))
       expect(await other.page.locator('td[data-head="Keyword"]').allInnerTexts()).toEqual(filtered)
       await other.close()
-      const link = page.getByRole('link', { name: 'All of them as CSV' })
+      const link = page.getByRole('link', { name: 'All keywords as CSV' })
       const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
       const lines = readFileSync(await saved.path(), 'utf8')
         .trim()

@@ -164,7 +164,7 @@ describe('an answer that names another query', () => {
     await scene.mill.plan(queries(6))
     const { stderr } = await command(scene, 'work', '--drain')
     const why = '100 % of the answers cannot be read (6 answer another query)'
-    expect(stderr).toContain(`run 1 is suspect and left out of trends: ${why}`)
+    expect(stderr).toContain(`run 1 is suspect and was left out of trends: ${why}`)
     expect(await ask(scene, 'select suspect from runs')).toEqual([{ suspect: true }])
     expect(
       await ask(scene, 'select unreadable::integer, reasons from analysis.night_health'),

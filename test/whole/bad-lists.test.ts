@@ -105,13 +105,13 @@ const files = (
       'with a line of 10 MB',
       'late-line.csv',
       () => `q\nhats\n${'a'.repeat(10_000_000)}\nshoes\n`,
-      'late-line.csv:3: expected lines of a query list, got one of more than 1 MiB',
+      'late-line.csv:3: expected lines of a query list, got a line longer than 1 MiB',
     ],
     [
       'that was compressed and ends early',
       'early.csv.gz',
       () => gzipSync(`q\n${ascii}`).subarray(0, 40),
-      'expected early.csv.gz to be a whole compressed file, got one that ends early',
+      'expected early.csv.gz to be an intact compressed file, got a truncated or damaged one',
     ],
     [
       'in an archive with a path outside',
@@ -119,7 +119,7 @@ const files = (
       () => zipOf({ '../Queries.csv': 'q\nred shoes\n' }),
       'got one that cannot be read: invalid relative path',
     ],
-    ['of a header alone', 'header.csv', () => 'q\n', 'got a header only'],
+    ['of a header alone', 'header.csv', () => 'q\n', 'got only a header'],
     ['of nothing', 'nothing.csv', () => '', 'got an empty file'],
   ] satisfies readonly (readonly [string, string, () => Buffer | string, string])[]
 ).map(([kind, file, make, said]) => ({ kind, file, make, said }))
@@ -158,7 +158,7 @@ describe('a list', () => {
       writeFileSync(path('closed.csv'), 'q\nshoes\n')
       chmodSync(path('closed.csv'), 0)
       expect(await outcomeOf(enqueue('closed.csv'))).toEqual(
-        refusal('got a file that may not be read'),
+        refusal('got a file that you may not read'),
       )
     },
   )
@@ -180,7 +180,7 @@ describe('a list', () => {
     // On a slow machine, the progress is printed.
     const refused = said.filter((line) => !line.startsWith(`reading ${verb}: `))
     expect({ ...outcome, said: refused }).toEqual(
-      refusal('to stay as it is while it is read, got a file that changed'),
+      refusal('to stay unchanged while it is read, got a file that changed'),
     )
   })
 })

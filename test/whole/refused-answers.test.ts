@@ -187,7 +187,7 @@ describe('an answer whose rows the database rejected', () => {
       code: 1,
       said: { read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 },
     })
-    expect(stderr).toContain('the API that it came from is unknown')
+    expect(stderr).toContain('the API that sent it is unknown')
     const { rows } = await sql`select distinct api from searches`.execute(mill.db)
     expect(rows).toEqual([{ api: mill.supplier.api }])
   })

@@ -146,7 +146,7 @@ function explain(error: unknown): Exit {
   const known = outage.test(code)
     ? `expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`
     : refusal.test(code)
-      ? `expected a login that may read and change the tables of querymill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
+      ? `expected a login that may read and change querymill's tables, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
       : null
   if (known !== null) {
     say(`error: ${known}`)
@@ -200,7 +200,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   })
   const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(
-    `expected flags after "--", got ${names} before it, where npm keeps it to itself; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
+    `expected flags after "--", got ${names} before it, where npm does not pass it on; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
 }
 

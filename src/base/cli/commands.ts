@@ -29,7 +29,7 @@ export const groups: readonly Group[] = [
     title: 'Every day',
     commands: {
       enqueue: {
-        about: 'reads lists of queries, plans a run of each, and queues the calls to buy',
+        about: 'reads lists of queries, plans a run for each, and queues the calls to buy',
         bounds: ['--max-old-space-size=256'],
       },
       work: {
@@ -37,7 +37,7 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=512'],
       },
       status: { about: 'shows runs, credits, stops, and the next command to run' },
-      nightly: { about: 'starts the runs of the schedules when they are due' },
+      nightly: { about: 'starts scheduled runs when they are due' },
       desk: {
         about: 'serves the desk: dashboards in the browser',
         bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
@@ -56,7 +56,7 @@ export const groups: readonly Group[] = [
     commands: {
       retry: { about: 'reopens failed tasks' },
       cancel: { about: 'cancels a run' },
-      resume: { about: 'lifts a stop of an account' },
+      resume: { about: "lifts an account's stop" },
       rebuild: { about: 'rebuilds the queue from the tables' },
       reparse: { about: 'parses stored bodies again, without a call' },
       expand: {
@@ -71,7 +71,7 @@ export const groups: readonly Group[] = [
     commands: {
       forecast: { about: 'forecasts the cost of open runs and coming nights' },
       budget: { about: 'shows and sets budgets' },
-      statement: { about: 'explains every change of the balance' },
+      statement: { about: 'explains every balance change' },
     },
   },
   {
@@ -88,13 +88,13 @@ export const groups: readonly Group[] = [
   {
     title: 'News',
     commands: {
-      alerts: { about: 'shows changes of ranks and shares, with evidence' },
+      alerts: { about: 'shows rank and share changes, with evidence' },
       trust: {
         about: 'shows quarantined runs and answers, and overrides them',
         page: 'docs/operations.md#nights-that-are-not-trusted',
       },
-      notify: { about: 'shows the notices to the webhook, or sends a test' },
-      domains: { about: 'shows or sets our domains and those of competitors, with their dates' },
+      notify: { about: 'shows webhook notices, or sends a test' },
+      domains: { about: "shows or sets our own and competitors' domains, with their dates" },
     },
   },
   {
@@ -103,8 +103,8 @@ export const groups: readonly Group[] = [
     commands: {
       init: { about: 'sets up a folder: settings, a first list, schedules' },
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
-      migrate: { about: 'creates or updates the tables of a database' },
-      stack: { about: 'shows or stops the database and the search service of this machine' },
+      migrate: { about: 'creates or updates the database tables' },
+      stack: { about: 'shows or stops the embedded database and search service' },
       health: { about: 'reports by its exit code whether a process is healthy' },
       archive: {
         about: 'moves old nights into Parquet files, and brings them back',
@@ -113,7 +113,7 @@ export const groups: readonly Group[] = [
       },
       prune: { about: 'deletes old response bodies' },
       forget: {
-        about: 'deletes a list or a query; the ledger keeps its sums',
+        about: 'deletes a list or a query; the ledger keeps the cost',
         page: 'docs/operations.md#forget-a-list-or-a-query',
       },
     },
@@ -123,7 +123,7 @@ export const groups: readonly Group[] = [
     word: 'service',
     commands: {
       service: { about: 'runs the search service', as: 'start' },
-      keys: { about: 'issues, lists and revokes keys of the service' },
+      keys: { about: 'issues, lists and revokes service keys' },
       corpus: { about: 'loads the documents that the service searches' },
     },
   },

@@ -8,7 +8,7 @@ export function runNumber(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run
   throw new Misuse(
-    `expected --run to be the number of a run, got ${JSON.stringify(text)}; ${npmRun('status')} shows them`,
+    `expected --run to be a run number, got ${JSON.stringify(text)}; ${npmRun('status')} lists the runs`,
   )
 }
 

@@ -112,7 +112,8 @@ function settingsOf(options: PoolOptions): SessionSettings {
 /** Adds a code to the errors that the driver throws without a code when a connection breaks. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
-  if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
+  if (typeof method !== 'function')
+    throw new TypeError(`expected the driver to have a method ${name}`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
     // The handler is attached before the caller awaits, so that the caller finds the code on the error.

@@ -115,8 +115,8 @@ export async function checkDatabase(
   if (missing === 0) return
   throw new WrongDatabase(
     applied.length === 0
-      ? `expected the tables of querymill in the database, got none; run: ${npmRun('migrate')}`
-      : `expected a database with all ${files.length} migrations, got ${missing} too few; run: ${npmRun('migrate')}`,
+      ? `expected querymill's tables in the database, got none; run: ${npmRun('migrate')}`
+      : `expected a database with all ${files.length} migrations, got one that lacks ${missing}; run: ${npmRun('migrate')}`,
   )
 }
 
@@ -164,7 +164,7 @@ function compare(applied: readonly Applied[], files: readonly MigrationFile[]): 
     }
     throw new WrongDatabase(
       name > newest
-        ? `expected a database that this program knows, got one that a newer release migrated (${name}); use that release or a newer one`
+        ? `expected a database that this release supports, got one migrated by a newer release (${name}); use that release or a newer one`
         : `expected ${placeOf(name)}, which was applied to the database, got no such file; restore it`,
     )
   }
@@ -305,7 +305,7 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
   }
   const advice =
     codeOf(cause) === invalidTableDefinition
-      ? 'the columns of a view cannot change; add new ones at the end'
+      ? "a view's columns cannot change; add new ones at the end"
       : `fix the cause, ${again}`
   return new WrongDatabase(
     `expected sql/views/${file.path} to be put in place, got: ${reasonOf(cause)}; ${advice}`,

@@ -89,13 +89,13 @@ const analystConnections = 8
 export async function ensureAnalyst(pool: Pool, name: string) {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
-      `expected the name of an analyst in lower-case letters, digits and underscores, got ${JSON.stringify(name)}`,
+      `expected an analyst name in lower-case letters, digits and underscores, got ${JSON.stringify(name)}`,
     )
   }
   const reader = await ensureReader(pool)
   if (reader === null) {
     throw new Misuse(
-      'expected a DATABASE_URL whose user may create roles, got one who may not; ask the administrator of the server, or give that user CREATEROLE',
+      'expected a DATABASE_URL whose user may create roles, got a user who may not; ask the server administrator, or grant that user CREATEROLE',
     )
   }
   return inTransaction(pool, (client) => grantAnalyst(client, name, reader))
@@ -117,7 +117,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   )
   if (rows[0]?.ours === false) {
     throw new Misuse(
-      `expected an unused name or that of an analyst, got ${name}, which is another role of the server; choose another name`,
+      `expected an unused name or an analyst name, got ${name}, which is another role on the server; choose another name`,
     )
   }
   const there = rows[0] !== undefined
@@ -166,7 +166,7 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
     return await change()
   } catch (error) {
     if (!isReadersOnly(error)) throw error
-    throw new Misuse(`expected a login that may change ${what}, got a read-only one`, {
+    throw new Misuse(`expected a login that may change ${what}, got a read-only login`, {
       cause: error,
     })
   }

@@ -48,7 +48,7 @@ export function bindParameters<Row>(
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
   if (missing.length + unused.length > 0) {
     throw new Error(
-      `expected the parameters of ${path}, got none for [${missing.join(', ')}] and unknown ones [${unused.join(', ')}]`,
+      `expected the parameters of ${path}, got no values for [${missing.join(', ')}] and the unknown parameters [${unused.join(', ')}]`,
     )
   }
   return CompiledQuery.raw(

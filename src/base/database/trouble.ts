@@ -37,7 +37,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
 /** Error for a database that has lost data that this process wrote or read. No purchase may rely on such a database. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
-    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
+    `expected the database to hold what was written to it, got an earlier state: ${found}; the database was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
 }
 

@@ -356,7 +356,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
     if (await canEnter(user, place)) return place
   }
   throw new WrongDatabase(
-    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to one, or run as a user other than root`,
+    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to such a folder, or run as a user other than root`,
   )
 }
 

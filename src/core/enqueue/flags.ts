@@ -158,7 +158,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
   throw new Misuse(
-    `expected --yes for a purchase of ${calls}, got neither the flag nor a terminal to ask on; ${undone}`,
+    `expected --yes for a purchase of ${calls}, got neither the flag nor a terminal to prompt on; ${undone}`,
   )
 }
 

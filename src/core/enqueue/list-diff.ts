@@ -49,7 +49,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them as well`,
+    `expected --drop or --keep for ${removedPhrase(removed)} in the open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them as well`,
   )
 }
 

@@ -512,7 +512,7 @@ async function closeRun(
     .executeTakeFirst()
   if (closed === undefined) {
     throw new Misuse(
-      `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: run the same command again for a new run`,
+      `expected run ${run} to stay open while the list was planned, got a cancelled run; nothing was planned: run the same command again for a new run`,
     )
   }
   expectRoom(order, { run, gone: closed.gone })

@@ -147,9 +147,9 @@ function costLine({ totals: { estimate, already } }: Plans): string {
   const { credits, worst, basis } = estimate
   if (basis === 'unknown') return 'unknown: no answer of this price class has been paid for yet'
   if (basis === 'seen')
-    return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (by the prices paid so far)`
+    return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (at the prices paid so far)`
   // Queries that are already in a run are not counted again, because they were counted when that run was planned.
-  return already > 0 ? 'nothing more: no query is added' : 'nothing: no query is to be sent'
+  return already > 0 ? 'nothing more: no query is added' : 'nothing: no query needs to be sent'
 }
 
 function balanceLines({ balance, estimate }: Totals): string[] {

@@ -131,7 +131,7 @@ async function stageFile(
   if (read.again !== null) {
     if (from.kind === 'stream') {
       throw new Misuse(
-        'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it as a file, which can be read twice',
+        'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it to a file, which can be read twice',
       )
     }
     await stage.start()
@@ -176,7 +176,7 @@ async function readInto(
 function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   const more = rejected > reasons.length ? '; …' : ''
   const got =
-    rejected === 0 ? 'a header only' : `${rejected} rejected (${reasons.join('; ')}${more})`
+    rejected === 0 ? 'only a header' : `${rejected} rejected (${reasons.join('; ')}${more})`
   return new Misuse(
     `expected at least one usable line in ${shown}, got ${got}; nothing was queued: correct the list`,
   )

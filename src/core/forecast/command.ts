@@ -19,7 +19,9 @@ export async function showForecast(call: Call<ForecastOptions>): Promise<Exit> {
   const reading = options.keep !== true
   const mill = await openMill({ config, closers, say, name: 'forecast', reading })
   if (options.keep === true && !(await refreshForecast(mill, { now: true }))) {
-    say('no forecast is stored: no call was made for this account yet, or it is a test account')
+    say(
+      'no forecast is stored: no call has been made for this account yet, or it is a test account',
+    )
   }
   const forecast = await readCreditForecast(mill, { days: options.days })
   if (options.json === true) printJson(forecastJson(forecast))

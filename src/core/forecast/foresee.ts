@@ -288,7 +288,7 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
 
 const limitNames: Readonly<Record<Cut, string>> = {
   budget: 'run budget',
-  list: 'monthly budget of the list',
+  list: 'monthly list budget',
   month: 'monthly budget',
   day: 'daily budget',
   floor: 'credit floor',
@@ -308,7 +308,7 @@ export function forecastSentences(
   if (outcome.kind === 'unknown') {
     const { missing, day } = outcome
     const what = missing === 'balance' ? 'the balance is' : 'prices are'
-    const lines = [`${what} not known yet: the first answers will show`]
+    const lines = [`${what} not known until the first answers arrive`]
     if (day !== undefined) {
       lines.push(
         `next 24 hours: about ${count(day.credits, 'credit')}, at most ${formatNumber(day.worst)}`,
@@ -363,7 +363,7 @@ function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): s
   const day = formatMinute(zone, until).slice(0, 10)
   return unsure === undefined
     ? `the credit floor is not reached before ${day}, even at the highest recent price`
-    : `the credit floor is not reached before ${day} at recent prices; at the highest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
+    : `the credit floor is not reached before ${day} at recent prices; at the highest, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
 /** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */

@@ -295,7 +295,7 @@ function stopFor(
   { key, now }: Rules,
 ): Deferral | null {
   if (foreignKeys.includes(key)) {
-    const detail = `this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or run: ${npmRun('resume')}`
+    const detail = `this key reports a balance that cannot belong to this account, and another key of the account is in use; set MILL_ACCOUNT to another name for this key, or run: ${npmRun('resume')}`
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (blockedKeys.includes(key)) {
@@ -433,9 +433,7 @@ function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
 function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Deferral {
   const { seen, lastProbeAt, uncertain } = account
   const held =
-    uncertain > 0
-      ? `, ${formatNumber(uncertain)} of them held for calls with an unknown outcome`
-      : ''
+    uncertain > 0 ? `; held for calls with an unknown outcome: ${count(uncertain, 'credit')}` : ''
   return {
     kind: 'stop',
     reason: 'credit_floor',

@@ -97,7 +97,7 @@ export async function refuseSkew(db: Database): Promise<void> {
   const skew = Math.min(now - before, 0) + Math.max(now - after, 0)
   if (Math.abs(skew) <= largestSkewMs) return
   throw new WrongDatabase(
-    `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
+    `expected this machine's clock to be within ${largestSkewMs / 1000} s of the database's clock, got a difference of ${Math.round(skew / 1000)} s; set the clock`,
   )
 }
 
@@ -149,7 +149,7 @@ export class Lease {
     const { numUpdatedRows } = await updateWorker(db, this.#name)
       .set({ key: this.key, lease_until: clockIn(leaseMs) })
       .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw setBack(`it does not know worker ${this.worker}`)
+    if (numUpdatedRows === 0n) throw setBack(`worker ${this.worker} is missing`)
     this.#term = termOf(asked, leaseMs)
   }
 

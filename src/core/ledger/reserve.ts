@@ -99,7 +99,7 @@ type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
  */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
-    throw setBack(`${account.seq} calls have started, but ${begun.seq} had a moment ago`)
+    throw setBack(`${account.seq} calls have started, but a moment ago the number was ${begun.seq}`)
   }
   begun.seq = account.seq
 }

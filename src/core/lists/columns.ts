@@ -38,14 +38,14 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   if (query === undefined) return { kind: 'none' }
   if (queries.length > 1) {
     const found = queries.map((index) => `${show(cells[index] ?? '')} (${index + 1})`).join(', ')
-    return { kind: 'unclear', problem: `expected one column of queries, got ${found}` }
+    return { kind: 'unclear', problem: `expected one query column, got ${found}` }
   }
   const others: ListColumn[] = []
   for (const [index, meaning] of cells.map(readMeaning).entries()) {
     if (meaning === undefined || meaning.role === 'query' || index === query) continue
     const twice = others.some(({ role }) => role === meaning.role)
     if (twice && meaning.role !== 'tags') {
-      return { kind: 'unclear', problem: `expected one column ${meaning.role}, got two` }
+      return { kind: 'unclear', problem: `expected one ${meaning.role} column, got two` }
     }
     others.push({ role: meaning.role, index, several: meaning.several })
   }
@@ -295,7 +295,7 @@ export function mapColumns(
     const index = indexOf(column, header, { shown, width })
     if (index === query) {
       throw new Misuse(
-        `expected --map of another column than that of the queries, got ${show(column)}`,
+        `expected --map to name a column other than the query column, got ${show(column)}`,
       )
     }
     found = found.filter(

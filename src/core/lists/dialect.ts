@@ -66,7 +66,7 @@ function refuseSegments(
   if (new Set(rows.map((cells) => cells[query])).size === rows.length) return
   const name = JSON.stringify(`${header[device]?.trim() ?? device + 1}=`).slice(0, -1)
   throw new Misuse(
-    `expected each query once in ${shown}, got a report that repeats them for each ${show(header[device] ?? 'device')}, such as ${show(rows[0]?.[device] ?? '')}; type --map ${name}none" to ask each query once, or --map ${name}device" to ask it for each device`,
+    `expected each query once in ${shown}, got a report that repeats queries for each ${show(header[device] ?? 'device')}, such as ${show(rows[0]?.[device] ?? '')}; type --map ${name}none" to ask each query once, or --map ${name}device" to ask it for each device`,
   )
 }
 
@@ -84,16 +84,16 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   if (header === undefined) return withoutHeader(trials, wanted)
   if (header.clear) return header === best ? header : singleColumn(header, trials, wanted)
   const { row, among, columns } = header
-  const orRow = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
+  const orRow = among ? `, --column ${columns.query + 1} if it is a row like those lines` : ''
   throw new Misuse(
-    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows as wide as it, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[columns.query] ?? '')} if it is the header and they are no queries${orRow}, --delimiter none if each line is one query`,
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows of the same width, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[columns.query] ?? '')} if it is the header and the lines are not queries${orRow}, --delimiter none if each line is one query`,
   )
 }
 
 function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
   return new Misuse(
-    `${place}: expected one delimiter, got ${signs} that both fit; say which with --delimiter`,
+    `${place}: expected one delimiter, got ${signs}, which both fit; choose one with --delimiter`,
   )
 }
 
@@ -110,7 +110,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   })
   if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
-    `${wanted.shown}:${line}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
+    `${wanted.shown}:${line}: expected one-cell rows under a one-cell header, got rows that ${JSON.stringify(divided.delimiter)} would divide; type --delimiter none if each line is one query`,
   )
 }
 
@@ -156,7 +156,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
     .slice(0, 12)
     .map((cell, at) => `${at + 1} ${show(cell)}`)
   throw new Misuse(
-    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${column === undefined ? 'none' : show(column)}; the first row is ${cells.join(', ')}`,
+    `${shown}: expected --no-header together with --column and the number of the query column, got ${column === undefined ? 'none' : show(column)}; the first row is ${cells.join(', ')}`,
   )
 }
 
@@ -174,20 +174,18 @@ function noQueryColumn(
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
-      ? 'a column of queries (named q, query, keyword or as an export names it)'
+      ? 'a query column (named q, query, keyword or as in common exports)'
       : `a column ${JSON.stringify(column)}`
   const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
   const got = `${isRow ? 'the row' : 'the first line'} ${showRow(header)}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
   const hints: string[] = []
-  if (best === undefined) hints.push('no column of it holds text')
+  if (best === undefined) hints.push('none of its columns holds text')
   else if (!isRow) {
     const likely = candidates.filter(({ score }) => score >= best.score * likelyShare)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
-    hints.push(
-      `columns of text that would do: ${names}; name one with --column if it holds queries`,
-    )
+    hints.push(`possible columns: ${names}; name one with --column if it holds queries`)
   }
   // If the user names a column, the line with that name becomes the header, and a query on that line would be lost.
   if (best !== undefined && header.length > 1 && !looksLikeHeader(trial, at)) {
@@ -367,7 +365,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   const row = trial.rows[at]
   const cells = row?.cells ?? []
   throw new Misuse(
-    `${placeOf(shown, row)}: expected figures in a first row, or names over columns of figures, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+    `${placeOf(shown, row)}: expected numbers in the first row, or names above columns of numbers, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
   )
 }
 

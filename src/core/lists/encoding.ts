@@ -47,7 +47,7 @@ export async function detectEncoding(
 
 function utf32(): Misuse {
   return new Misuse(
-    'expected UTF-8 or UTF-16, got UTF-32, which is not read; save the file as UTF-8',
+    'expected UTF-8 or UTF-16, got UTF-32, which is not supported; save the file as UTF-8',
   )
 }
 
@@ -100,7 +100,7 @@ function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): 
   if (marked === undefined || marked === label) return label
   if (wideMark(marked) === undefined && wideMark(label) === undefined) return label
   throw new Misuse(
-    `expected --encoding to say what the byte order mark of the file says, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
+    `expected --encoding to match the byte order mark of the file, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
   )
 }
 
@@ -184,7 +184,7 @@ async function loadDetector() {
     return await import('jschardet')
   } catch (cause) {
     throw new Misuse(
-      'expected UTF-8 or UTF-16, got other bytes; type --encoding with windows-1252, shift_jis or the like, or let it be guessed after: npm install jschardet',
+      'expected UTF-8 or UTF-16, got other bytes; type --encoding with windows-1252, shift_jis or the like, or have it guessed after: npm install jschardet',
       { cause },
     )
   }
@@ -235,7 +235,7 @@ abstract class Decoder {
 
   protected halfCharacter(label: string, line: number, offset: number): Misuse {
     return new Misuse(
-      `${this.shown}:${line}: expected ${label} to the end, got half a character (a lone surrogate) at offset ${offset}; correct that line, which some program cut in the middle of an emoji or the like`,
+      `${this.shown}:${line}: expected ${label} to the end, got half a character (a lone surrogate) at offset ${offset}; correct that line, which was cut in the middle of a character such as an emoji`,
     )
   }
 }

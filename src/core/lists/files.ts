@@ -50,7 +50,7 @@ function nothingLeft(args: readonly string[], skipped: readonly string[]): Misus
   }
   const why = first.endsWith(rejectedEnding)
     ? 'the lines that were rejected; correct them in the list itself'
-    : 'a file of settings; name a list of queries'
+    : 'a settings file; name a list of queries'
   return new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
 }
 
@@ -76,14 +76,16 @@ function nameOf(path: string | null, as: string | undefined): string {
 /** Rejects lists with the same name. */
 export function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
   if (as !== undefined && files.length > 1) {
-    throw new Misuse(`expected one list with --as, got ${files.length}; enqueue them one by one`)
+    throw new Misuse(
+      `expected one list with --as, got ${files.length} lists; enqueue them one by one`,
+    )
   }
   const seen = new Map<string, string>()
   for (const { name, shown } of files) {
     const other = seen.get(name)
     if (other !== undefined) {
       throw new Misuse(
-        `expected lists with names of their own, got ${other} and ${shown}, both ${JSON.stringify(name)}; enqueue them one by one, with --as NAME`,
+        `expected lists with different names, got ${other} and ${shown}, both named ${JSON.stringify(name)}; enqueue them one by one, with --as NAME`,
       )
     }
     seen.set(name, shown)
@@ -100,7 +102,8 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   const found = (await filesBelow(base, parts.length - first > 1))
     .filter((path) => pattern.test(relative(base, path)))
     .toSorted()
-  if (found.length === 0) throw new Misuse(`expected files like ${arg}, got none; check the path`)
+  if (found.length === 0)
+    throw new Misuse(`expected files that match ${arg}, got none; check the path`)
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 

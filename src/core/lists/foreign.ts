@@ -20,7 +20,7 @@ interface Format {
 
 const formats: readonly Format[] = [
   {
-    name: 'a pointer of Git LFS to a large file',
+    name: 'a Git LFS pointer to a large file',
     first: /^version https:\/\/git-lfs\./,
     advice: 'fetch the file itself: git lfs pull',
   },
@@ -168,12 +168,12 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const things = otherThings(lines)
   if (things !== undefined) {
     throw new Misuse(
-      `expected a column of queries in ${shown}, got what seem to be ${things} (it begins with ${show(first)}); ${plain}`,
+      `expected a query column in ${shown}, got what seem to be ${things} (it begins with ${show(first)}); ${plain}`,
     )
   }
   if (rest.length > 0 && (isHeading(first) || isTitled(first, rest))) {
     throw new Misuse(
-      `${shown}:1: expected a query or a known name of a column, got ${show(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
+      `${shown}:1: expected a query or a known column name, got ${show(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
     )
   }
 }

@@ -67,7 +67,7 @@ async function* csvLines(
     rest = lines.pop() ?? ''
     if (rest.length > longestLine) {
       throw new Misuse(
-        `${shown}:${line + lines.length + 1}: expected lines of a query list, got one of more than ${longestLine / 1024 / 1024} MiB; is this the right file?`,
+        `${shown}:${line + lines.length + 1}: expected lines of a query list, got a line longer than ${longestLine / 1024 / 1024} MiB; is this the right file?`,
       )
     }
     if (lines.length > 0) yield Buffer.from(lines.map(rowOf).join(''))
@@ -102,7 +102,7 @@ function cellsOf(
   const nested = [...fields].find(([name, held]) => isQueryName(name) && typeof held === 'object')
   if (nested !== undefined && nested[1] !== null) {
     throw new Misuse(
-      `${at}: expected a text in ${show(nested[0])}, got ${show(JSON.stringify(nested[1]))}; write one query on each line`,
+      `${at}: expected text in ${show(nested[0])}, got ${show(JSON.stringify(nested[1]))}; write one query on each line`,
     )
   }
   const late = [...fields.keys()].find((name) => !names.includes(name) && hasMeaning(name))

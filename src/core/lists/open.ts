@@ -34,7 +34,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
     if (text !== null) return text
     if (from.kind === 'stream') {
       throw new Misuse(
-        'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
+        'expected text on standard input, got an archive or a spreadsheet; save it to a file and pass the file name',
       )
     }
     archive = await openArchive(from.path, from.shown)
@@ -83,7 +83,7 @@ async function unwrap(source: Source, { delimiter }: ReadOptions): Promise<Sourc
 
 function packedTwice(shown: string): Misuse {
   return new Misuse(
-    `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another; unpack it first`,
+    `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another archive; unpack it first`,
   )
 }
 
@@ -122,7 +122,7 @@ async function tablesOf(archive: Archive): Promise<readonly Table[]> {
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
     throw new Misuse(
-      `expected a list of queries in ${shown}, got a document or a spreadsheet of another kind; save its table as .xlsx or CSV`,
+      `expected a list of queries in ${shown}, got a document or an unsupported spreadsheet; save its table as .xlsx or CSV`,
     )
   }
   return names

@@ -81,7 +81,7 @@ export function refuseOtherShape(
 ): void {
   if (width === undefined || width === columns.width) return
   throw new Misuse(
-    `expected ${shown} to have ${width} columns as when it was last agreed how to read it, got ${columns.width}; enqueue it by hand once to say how it is read now`,
+    `expected ${shown} to have ${width} columns, as when its format was last confirmed, got ${columns.width}; enqueue it by hand once to confirm its new format`,
   )
 }
 
@@ -100,7 +100,7 @@ function readMap(text: string): Mapping {
   const role = roleWords.get(meant.toLowerCase())
   if (column !== '' && role !== undefined) return { column, role }
   throw new Misuse(
-    `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the sign, got ${JSON.stringify(text)}`,
+    `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the equals sign, got ${JSON.stringify(text)}`,
   )
 }
 
@@ -168,6 +168,6 @@ function one<T>(flag: string, text: string, check: (text: string) => Checked<T>)
   const checked = text.trim() === '' ? undefined : check(text)
   if (checked?.ok === true) return checked.value
   throw new Misuse(
-    `expected another value for ${flag}, got ${JSON.stringify(text)}; ${checked?.reason ?? 'leave the flag out for no value'}`,
+    `expected a valid value for ${flag}, got ${JSON.stringify(text)}; ${checked?.reason ?? 'leave the flag out for no value'}`,
   )
 }

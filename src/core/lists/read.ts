@@ -129,7 +129,7 @@ function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
   return new Misuse(
-    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines look right, type --encoding ${label}, else another --encoding:\n${sample}`,
+    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines look right, type --encoding ${label}, otherwise another --encoding:\n${sample}`,
   )
 }
 

@@ -113,7 +113,7 @@ export class Reader {
   }
 
   #rowOf(cells: readonly string[], line: number): ReturnType<Rows['read']> {
-    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row of the spreadsheet'
+    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
     const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
     return skipped ? 'a comment' : this.#rows.read(cells, line)
   }
@@ -204,9 +204,9 @@ class Headers {
     const { column } = this.#options
     const reading = readHeader(cells, column)
     if (reading.kind !== 'columns') {
-      const wanted = column === undefined ? 'one column of queries' : `a column ${show(column)}`
+      const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
       throw new Misuse(
-        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
+        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or remove the blank line above it if it is a row`,
       )
     }
     const columns = mapColumns(reading.columns, cells, {

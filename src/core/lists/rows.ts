@@ -323,7 +323,7 @@ function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return
   throw new Misuse(
-    `expected at most ${mostOfOne} queries for each line, got ${each} by the places, languages, countries, nums and devices that are given for the whole list; give fewer`,
+    `expected at most ${mostOfOne} queries for each line, got ${each} from the places, languages, countries, nums and devices given for the whole list; give fewer`,
   )
 }
 

@@ -38,7 +38,7 @@ async function* parsed(
   } catch (cause) {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
-      `expected ${archive.shown} to be a whole spreadsheet, got ${part} in it that cannot be read: ${reasonOf(cause).split('\n')[0] ?? ''}`,
+      `expected ${archive.shown} to be an intact spreadsheet, got an unreadable part ${part}: ${reasonOf(cause).split('\n')[0] ?? ''}`,
       { cause },
     )
   }

@@ -72,7 +72,7 @@ export class Survey {
       const enough = fits * 2 >= filled || (column.role === 'num' && filled === 1)
       if (!enough) {
         const why = `${JSON.stringify(misfit)} is not a ${content.kind}`
-        ignored.set(column.index, column.role === 'num' ? 'its numbers count the rows' : why)
+        ignored.set(column.index, column.role === 'num' ? 'its numbers are row numbers' : why)
       }
       if (!isNumeric(column)) continue
       const decimal = this.#decide(style)
@@ -100,7 +100,7 @@ const contents: Partial<Record<ListColumn['role'], Content>> = {
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
   max_age: { kind: 'known duration', fits: (cell) => checkMaxAge(cell).ok },
   // Columns called "place" may contain ranks, and columns called "num" may contain row numbers.
-  location: { kind: 'name of a place', fits: (cell) => !isNumber(cell) },
+  location: { kind: 'place name', fits: (cell) => !isNumber(cell) },
   num: { kind: 'number of results', fits: (cell, last) => Number(cell) !== Number(last) + 1 },
 }
 
@@ -140,7 +140,7 @@ export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindi
     .filter((name) => worthSaying.has(plainName(name)))
     .map(
       (name) =>
-        `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
+        `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it affects what is asked`,
     )
   return [...left, ...missed]
 }

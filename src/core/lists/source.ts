@@ -43,7 +43,7 @@ export async function openFile(path: string, shown: string): Promise<Source> {
       const after = await handle.stat()
       if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
       throw new Misuse(
-        `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
+        `expected ${shown} to stay unchanged while it is read, got a file that changed; nothing was queued: run the command again`,
       )
     }
     return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }

@@ -66,7 +66,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   // An empty file is an error instead of "no rows", because an editor or a checkout may be rewriting the file.
   if (header === undefined) {
     throw new Misuse(
-      `expected ${shown} to begin with a header, got an empty file; write the names of its columns`,
+      `expected ${shown} to begin with a header, got an empty file; write its column names`,
     )
   }
   if (header.problem !== null) throw new Misuse(`${shown}:${header.line}: ${header.problem}`)

@@ -64,7 +64,7 @@ export async function chooseTables(
   // A single list is returned without an examination, because its format may need flags.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
-  if (first === undefined) throw noTable(tables, shown, 'a table with a column of queries')
+  if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
   if (every || more.length === 0) return [readable(first), ...more.map(readable)]
   throw severalTables([first, ...more], shown, hasName)
 }
@@ -78,9 +78,9 @@ function severalTables(meant: OneOrMore<Judged>, shown: string, hasAll: boolean)
   const { table } = meant.find(({ columns }) => columns.length > 0) ?? meant[0]
   const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
   const isEach = meant.every(({ problem }) => problem === null) && !hasAll
-  const all = isEach ? `, or --sheet ${everyTable} for a list of each` : ''
+  const all = isEach ? `, or --sheet ${everyTable} to make each a list` : ''
   return new Misuse(
-    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or the name of another${all}`,
+    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
   )
 }
 
@@ -146,7 +146,7 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
     if (headerLine !== null) return { table, columns: filledCells(header), problem: null }
     if (columns === null) return null
     throw new Misuse(
-      `expected a table with a column of queries in ${source.shown}, got one without names; type --sheet ${JSON.stringify(table.name)} if each line of it is one query`,
+      `expected a table with a query column in ${source.shown}, got a table without column names; type --sheet ${JSON.stringify(table.name)} if each line of it is one query`,
     )
   } catch (error) {
     if (!(error instanceof Misuse)) throw error

@@ -44,7 +44,7 @@ async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   if (!archive.names.includes(part)) return []
   if (archive.sizeOf(part) > mostTexts) {
     throw new Misuse(
-      `expected a spreadsheet of at most ${mostTexts / 1024 / 1024} MiB of texts, got more in ${archive.shown}; save the sheet as CSV`,
+      `expected a spreadsheet with at most ${mostTexts / 1024 / 1024} MiB of text, got more in ${archive.shown}; save the sheet as CSV`,
     )
   }
   const texts: string[] = []
@@ -222,5 +222,5 @@ function columnOf(reference: string): number {
   let column = 0
   for (const sign of reference.replace(/\d+$/, '')) column = column * 26 + sign.charCodeAt(0) - 64
   if (column >= 1 && column <= mostColumns) return column - 1
-  throw new Misuse(`expected a cell of a spreadsheet, got ${reference.slice(0, 20)}`)
+  throw new Misuse(`expected a cell reference like B7, got ${reference.slice(0, 20)}`)
 }

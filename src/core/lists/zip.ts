@@ -22,7 +22,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
-      `expected ${shown} to be a whole archive, got one that cannot be read: ${reasonOf(cause)}`,
+      `expected ${shown} to be an intact archive, got one that cannot be read: ${reasonOf(cause)}`,
       { cause },
     )
   }
@@ -68,7 +68,7 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
     }
     if (entries.has(entry.fileName)) {
       throw new Misuse(
-        `expected each file of ${shown} once, got ${entry.fileName} twice; unpack the one with the queries`,
+        `expected each file in ${shown} once, got ${entry.fileName} twice; unpack the one with the queries`,
       )
     }
     if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
@@ -86,7 +86,7 @@ const allowed = 64 * 1024 * 1024
 function refuseSwelling(shown: string, out: number, taken: number): void {
   if (out < allowed || out < taken * mostSwelling) return
   throw new Misuse(
-    `expected ${shown} to hold a list, got a file that swells to more than ${mostSwelling} times its size; unpack it yourself if it is one`,
+    `expected ${shown} to hold a list, got a file that expands to more than ${mostSwelling} times its size; if it is a list, unpack it yourself`,
   )
 }
 
@@ -104,7 +104,7 @@ export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buff
   } catch (cause) {
     if (codeOf(cause)?.startsWith('Z_') !== true) throw cause
     throw new Misuse(
-      `expected ${shown} to be a whole compressed file, got one that ends early or is damaged; fetch it again`,
+      `expected ${shown} to be an intact compressed file, got a truncated or damaged one; download it again`,
       { cause },
     )
   }

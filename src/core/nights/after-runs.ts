@@ -27,7 +27,7 @@ export const addUpDay: AfterRuns = async (mill, report) => {
     } catch (error) {
       if (troubleOf(error) !== 'data') throw error
       // A day without stored sums is computed from its answers, which is slower but gives the same result.
-      report(`the sums of a day could not be computed: ${scrubbedReason(error)}`)
+      report(`a day's sums could not be computed: ${scrubbedReason(error)}`)
     }
   })
 }

@@ -48,7 +48,7 @@ export async function judgeEnded(
       : { night, judgement: nothingOdd, evidence: [], doubts: [] },
   )
   const odd = [...reasons, ...remarks].join('; ')
-  if (reasons.length > 0) report(`run ${run.id} is suspect and left out of trends: ${odd}`)
+  if (reasons.length > 0) report(`run ${run.id} is suspect and was left out of trends: ${odd}`)
   else if (remarks.length > 0) report(`run ${run.id} is odd, but shown: ${odd}`)
   if (reasons.length === 0 && quarantined > 0) {
     report(
@@ -139,7 +139,7 @@ interface Finding {
 /** Converts findings to sentences: reasons, which exclude the run, and remarks, which do not. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
-    return { ...nothingOdd, reasons: [`none of ${night.asked} queries was answered`] }
+    return { ...nothingOdd, reasons: [`none of the ${night.asked} queries was answered`] }
   }
   const said = (...verdicts: readonly Finding['verdict'][]) =>
     findings.filter(({ verdict }) => verdicts.includes(verdict)).map(({ says }) => says)
@@ -337,7 +337,7 @@ const rules: readonly Rule[] = [
     differs: (value, usual) => value - usual > 0.4,
     wrong: (value) => value > 0.6,
     show: percent,
-    say: (shown) => `${shown} of the changed answers are copies of an older day`,
+    say: (shown) => `${shown} of the changed answers are copies from an older day`,
   },
   {
     name: 'other_results',
@@ -347,7 +347,7 @@ const rules: readonly Rule[] = [
     wrong: (value) => value > 0.5,
     hopeless: true,
     show: percent,
-    say: (shown) => `${shown} of the answers show other results than those of their query`,
+    say: (shown) => `${shown} of the answers show results of another query`,
   },
   {
     name: 'price',

@@ -43,7 +43,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
-      `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so they have no rows`,
+      `${count(found.marked, 'answer')} marked: the API refused the query or answered another query, so they have no rows`,
     )
   }
   if (found.refused > 0) {
@@ -139,7 +139,7 @@ async function countWrongAnswers(db: Database): Promise<void> {
 }
 
 const strangeApi =
-  'the API that it came from is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
+  'the API that sent it is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
 
 /** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(

@@ -98,7 +98,9 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   const { run = null, list = null, error = null, tag = null, buyAgain = false } = options
   const states = readStates(options.state ?? '')
   if (buyAgain && run === null && list === null) {
-    throw new Misuse('expected --run or --list with --buy-again, got neither; it costs money')
+    throw new Misuse(
+      'expected --run or --list with --buy-again, got neither; buying again costs credits',
+    )
   }
   return {
     run,
@@ -135,15 +137,15 @@ async function expectMoney(
     if (most === null || most >= least) continue
     const got =
       budget === null ? `${most}, of which ${gone} are used` : `${most}: ${gone} are used or held`
-    const why = opened ? ', and the reopened tasks would be unaffordable again at once' : ''
+    const why = opened ? ', and the reopened tasks would immediately be unaffordable again' : ''
     throw new Misuse(
-      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including those ${gone}`,
+      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including the ${gone} already used or held`,
     )
   }
   for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
     if (most >= gone + dearest) continue
     throw new Misuse(
-      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would be unaffordable again at once; run: ${npmRun('budget --')} --list ${JSON.stringify(list)} --credits N`,
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would immediately be unaffordable again; run: ${npmRun('budget --')} --list ${JSON.stringify(list)} --credits N`,
     )
   }
 }
@@ -155,13 +157,13 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected a budget of at least what each run has used, got ${budget}, and more was bought in the meantime; nothing was changed: set a larger --budget`,
+      `expected a budget of at least what each run has used, got ${budget}, which is too small since more was bought in the meantime; nothing was changed: set a larger --budget`,
     )
   }
   say(
     bound.length === 1
-      ? `run ${first.run} may use ${budget} credits in all, ${first.gone} are used or held`
-      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, including what it has used`,
+      ? `run ${first.run} may use ${budget} credits in all; ${first.gone} are used or held`
+      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, including what is already used`,
   )
 }
 
@@ -376,7 +378,7 @@ export async function runCancel({ options, env, closers }: Call<CancelFlags>): P
   const { run, list, json, yes = false } = options
   if ((run === undefined) === (list === undefined)) {
     throw new Misuse(
-      `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; ${npmRun('status')} shows them`,
+      `expected --run with a run number or --list with a list name, got ${run === undefined ? 'nothing' : 'both'}; ${npmRun('status')} shows runs and lists`,
     )
   }
   const config = readConfig(env)
@@ -400,7 +402,7 @@ async function cancel(db: Database, run: number, yes: boolean) {
   const tasks = yes ? ((await cancelRun(db, run))?.cancelled ?? null) : await readOpenTasks(db, run)
   if (tasks === null) {
     throw new Misuse(
-      `expected run ${run} to be open, got none or one that ended; see ${npmRun('status')}`,
+      `expected run ${run} to be open, got a run that has ended or does not exist; see ${npmRun('status')}`,
     )
   }
   say(

@@ -10,7 +10,7 @@ export async function expectRun(db: Database, run: number): Promise<void> {
   const found = await db.selectFrom('runs').select('id').where('id', '=', run).executeTakeFirst()
   if (found !== undefined) return
   throw new Misuse(
-    `expected --run to be the number of a run, got ${run}, which no run has; ${npmRun('status')} shows them`,
+    `expected --run to be the number of an existing run, got ${run}; ${npmRun('status')} lists the runs`,
   )
 }
 

@@ -31,10 +31,12 @@ const heads = ['run', 'list', 'date', 'state', ...counts, 'unreadable', 'spent']
 export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
-    lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
+    lines.push('SANDBOX: the bundled service answers; no real credits are spent', '')
   lines.push(...runLines(view.runs))
   if (view.older > 0)
-    lines.push(`and ${formatNumber(view.older)} older: ${npmRun('status --')} --run N shows one`)
+    lines.push(
+      `and ${formatNumber(view.older)} older; to see a run: ${npmRun('status --')} --run N`,
+    )
   lines.push('')
   lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
@@ -142,7 +144,7 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   }
   const { run, list, tasks } = short
   if (tasks.failed + tasks.unknown > 0) return `${npmRun('retry --')} --run ${run}`
-  return `the budget of run ${run} or of ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
+  return `the budget of run ${run} or of the list ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
 export function formatUnknown(calls: readonly UnknownCall[]): string {
@@ -160,7 +162,7 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   ])
   const columns = ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why']
   const table = formatTable(columns, rows, { right: ['call', 'run', 'at risk'] })
-  return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
+  return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in total`
 }
 
 /**

@@ -51,7 +51,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   const { desk, show, once } = options
   if (desk !== undefined && (show === true || once === true)) {
     throw new Misuse(
-      `expected --desk with a scheduler that keeps running, got it with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves only the desk`,
+      `expected --desk with a scheduler that keeps running, got --desk with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves the desk alone`,
     )
   }
   const config = readConfig(env)

@@ -76,7 +76,9 @@ export function readSchedules(
     const first = firstLines.get(name)
     if (first === undefined) firstLines.set(name, line.line)
     else if (name !== '') {
-      problems.push(problemOf(line, 'schedule', `a unique name, since line ${first} has this one`))
+      problems.push(
+        problemOf(line, 'schedule', `a unique name, since line ${first} has the same name`),
+      )
     }
     if (schedule !== null && problems.length === 0) schedules.push(schedule)
     for (const problem of problems) refusals.push({ line: line.line, problem })
@@ -165,7 +167,7 @@ function readLine(line: Line, { zone, lookUpList }: Surroundings) {
   }
 }
 
-const noList = 'expected the path of a list, like inputs/keywords.csv, got nothing'
+const noList = 'expected the path to a list, like inputs/keywords.csv, got nothing'
 
 const nameCell: ColumnReading<string> = {
   read: (text) => (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(text) ? text : null),
@@ -366,7 +368,7 @@ async function findLists(db: Database, lines: readonly Line[]) {
 /** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
   if (source === path || !isAbsolute(source) || ![source, path].every(existsSync)) return null
-  return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list of ${source}; rename the file`
+  return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list read from ${source}; rename the file`
 }
 
 /** List paths are relative to the project folder, because schedulers may run in any directory. */

@@ -100,7 +100,7 @@ export class Scheduler {
       return this.#file
     } catch (error) {
       if (!(error instanceof MillError) || this.#file === null) throw error
-      this.#sayOnce(`${error.message}; the schedules read last stay in force`)
+      this.#sayOnce(`${error.message}; the schedules that were read last stay in force`)
       return this.#file
     }
   }
@@ -152,10 +152,10 @@ export async function keepTime(
       await pause(lookMs, signal)
       if (signal.aborted || scheduler.silentFor < silenceMs) continue
       if (await othersLook(mill)) continue
-      report('the clock of the queue does not tick: restarting it')
+      report("the queue's clock does not tick: restarting it")
       await clock?.()
       clock = await startClock(mill, scheduler).catch((error: unknown) => {
-        report(`the clock of the queue does not start: ${scrubbedReason(error)}`)
+        report(`the queue's clock does not start: ${scrubbedReason(error)}`)
         return null
       })
       await scheduler.tryTick()

@@ -221,7 +221,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
-    ...(dropped === 0 ? [] : [`${dropped} dropped, since the list no longer has them`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, since they are no longer in the list`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
   ].join(', ')
@@ -264,7 +264,7 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
     if (!(error instanceof MillError) || error instanceof Unreachable) throw error
     const known = await findList(context.db, listName)
     if (known === null) throw error
-    const why = `the queries last read are used, since the list cannot be read: ${error.message}`
+    const why = `the queries read last are used, since the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
     return { plan: await plan({ kind: 'members', list: known }, note), note }
   }
@@ -281,7 +281,7 @@ function described(
     first === last
       ? formatMinute(zone, first.at)
       : `${formatMinute(zone, first.at)} to ${formatMinute(zone, last.at)} (${nights.length} times)`
-  return `${name} of ${times} ${zone}`
+  return `${name}, due ${times} ${zone},`
 }
 
 async function advance(db: Database, schedule: string, known: Date): Promise<void> {

@@ -63,7 +63,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
         clearTimeout(deadline)
         resolve(ending)
       })
-      const cut = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
+      const cut = () => current.cut('TIMEOUT', `no complete response within ${timeoutMs} ms`)
       const due = performance.now() + timeoutMs
       const deadline = setTimeout(() => lookOnceMore(due, cut), timeoutMs)
       const own = mark === null ? headers : { ...headers, 'idempotency-key': mark }

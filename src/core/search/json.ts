@@ -23,7 +23,7 @@ export function readBody(
     // The parser's own message would quote the body, which may contain anything.
     return {
       problem: truncated
-        ? `expected a whole body, got the first ${body.length} bytes of one`
+        ? `expected a complete body, got only the first ${body.length} bytes`
         : `expected JSON, got ${body.length} bytes of something else`,
     }
   }

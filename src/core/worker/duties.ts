@@ -212,7 +212,7 @@ class KeyFile {
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
     this.#report(
-      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: if that is intended, restart it`,
+      `the key file ${this.#path} holds a ${is} key, but this worker buys with a ${was} key: if that is intended, restart the worker`,
     )
   }
 }
@@ -288,7 +288,7 @@ function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {
       const { calls, worker, host, pid, until } = wait
-      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and they are tried again`
+      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and the calls are tried again`
     }
     case 'pause': {
       const { tasks, query, error, until } = wait

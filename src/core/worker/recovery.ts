@@ -31,7 +31,7 @@ export async function settleAbandonedLogs(
     if (left === 0) rmSync(log.file, { force: true })
     else {
       report(
-        `${count(left, 'answer')} in the log of a worker cannot be settled (damaged, or of calls that this database does not know): see ${setLogAside(log.file)}`,
+        `${count(left, 'answer')} in a worker's log cannot be settled (damaged, or for calls that are not in this database): see ${setLogAside(log.file)}`,
       )
     }
   }
@@ -97,7 +97,7 @@ async function settleAll(
         giveUp(new Unreachable('expected the database to be reachable, got no answer; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
-    onStrangers: () => giveUp(new Error('the database changed while a log was settled')),
+    onStrangers: () => giveUp(new Error('the database changed while a log was being settled')),
     onRecorded: () => undefined,
   })
   try {

@@ -12,7 +12,7 @@ import type { Verdict } from '../search/verdict.ts'
 const reasons = {
   completed: 'nothing is left to do',
   credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
-  budget: `a budget is used up; ${npmRun('budget')} shows them`,
+  budget: `a budget is used up; ${npmRun('budget')} shows all budgets`,
   auth: `the API refused the key; set another SEARCH_API_KEY, or: ${npmRun('resume')}`,
   stalled: 'the API keeps asking to slow down; try again later',
   unreachable: 'the database, the queue or the API is unreachable',
@@ -24,7 +24,7 @@ export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
   const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
-  if (codes.length > 0) lines.push(`failures in its runs: ${codes.join(', ')}`)
+  if (codes.length > 0) lines.push(`failures in these runs: ${codes.join(', ')}`)
   const { median, p95 } = latency
   if (median === null || p95 === null) return lines
   const bill =
@@ -52,7 +52,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0
-      ? `; ${formatNumber(others)} other tasks of its runs failed, are unknown or are unreadable`
+      ? `; ${formatNumber(others)} other tasks of these runs failed, are unknown or are unreadable`
       : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
@@ -74,7 +74,7 @@ async function whyEnded(
   if (waiting !== null) {
     const { tasks, query, until } = waiting
     const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-    return `the API asked to try ${JSON.stringify(query)}${others} not before ${until}; run the same command then`
+    return `the API asked not to try ${JSON.stringify(query)}${others} before ${until}; run the same command then`
   }
   if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
     return reasons[finish]
@@ -84,7 +84,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked to make no call before ${stop.until}; run the same command then`
+    return `the API asked for no calls before ${stop.until}; run the same command then`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
@@ -92,8 +92,8 @@ async function whyEnded(
   if (finish !== 'budget') return reasons[finish]
   // A run or list that has used up its own budget does not stop other runs, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
-    ? `the budget of a list for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
-    : `the budget of a run is used up; enqueue its list again with a greater --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
+    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
+    : `a run's budget is used up; enqueue its list again with a larger --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
 /** Allowance for the time that has passed since the summary was made. */

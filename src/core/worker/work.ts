@@ -170,7 +170,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   const unpriced = lost.length - prices.length
   const others = unpriced === 0 ? '' : `, ${unpriced} without a price`
   return new Unreachable(
-    `expected space in ${folder} for answers that the database did not accept, got too little: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}) and may be bought again; free some space before the next start`,
+    `expected space in ${folder} for answers that the database did not accept, got too little: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}), which may be bought again; free some space before the next start`,
   )
 }
 

@@ -74,7 +74,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
 function unknownCalls(mill: Mill, answers: number): Error {
   const who = answers === 1 ? 'its paid answer is kept' : `${answers} paid answers are kept`
   return setBack(
-    `${count(answers, 'call')} ${answers === 1 ? 'is' : 'are'} unknown to it; ${who} in ${logFolder(mill)}`,
+    `${count(answers, 'call')} ${answers === 1 ? 'is' : 'are'} missing; ${who} in ${logFolder(mill)}`,
   )
 }
 

@@ -46,10 +46,10 @@ function drawResult(
       id: 'answer',
       title: 'Answer',
       about: html`${more ? 'the first ' : null}${count(rows.length, 'row')} in ${seconds} s ·
-      ${to(file, 'all of it as CSV')}`,
+      ${to(file, 'all rows as CSV')}`,
     },
     html`${warnings.map((line) => html`<p class="soft">${line}</p>`)} ${picture(asked, title)}
-    ${rows.length === 0 ? nothing('No rows match.') : table('Rows of the answer', rows, cells)}`,
+    ${rows.length === 0 ? nothing('No rows match.') : table('Rows in the answer', rows, cells)}`,
   )
 }
 
@@ -70,7 +70,7 @@ export const askPage = definePage({
   show: (questions, place, { word }) => ({
     title: 'Ask',
     lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
-    body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word of the question')], 'Find')}
+    body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word in the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
     ${questions.length === 0 ? nothing('No question contains this word.') : drawLibrary(questions, word, place)}
     ${elsewhere}`,
@@ -365,7 +365,7 @@ export const questionPage = definePage({
         {
           id: 'sql',
           title: 'The SQL behind it',
-          about: 'As in the library; $1, $2 … are the values above, in their order.',
+          about: 'As in the library; $1, $2 … are the values above, in order.',
         },
         html`<p>${command(lineOf(name, typed))}</p>
           <pre tabindex="0" aria-label="SQL"><code data-copy>${sql.trim()}</code></pre>`,

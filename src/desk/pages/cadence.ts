@@ -85,7 +85,7 @@ function drawReceipts(
 function pictures(name: string, nights: readonly CadenceNightCost[]): readonly (Html | null)[] {
   const days = nights.map((night) => ({ ...night, runDate: night.run_date }))
   return [
-    picture(`Credits that each night of ${name} spent, and those it saved`, [
+    picture(`Credits spent and saved by each night of ${name}`, [
       dayLine('spent', days, ({ credits }) => credits),
       dayLine('saved', days, ({ credits_saved: saved }) => saved),
     ]),
@@ -132,7 +132,7 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
     {
       id: 'frontier',
       title: 'New results from related searches',
-      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. While a round brings as much as the previous one, the next is worth its credits.`,
+      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. As long as a round brings as much as the previous one, the next is worth its credits.`,
     },
     [...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held)),
   )
@@ -150,17 +150,17 @@ function picturesOf(list: string, rounds: readonly FrontierRound[]): Html {
   const share = (some: number, all: number) => (all === 0 ? null : some / all)
   return html`<h3>${given(list)}: ${count(rounds.length, 'round')}, ${count(credits, 'credit')}</h3>
     ${drawBars({
-      ...bars(
-        `Share of the pages and domains in the answers of each round of ${list} that were not known before`,
-        (one) => [share(one.new_pages, one.pages), share(one.new_domains, one.domains)],
-      ),
+      ...bars(`Share of new pages and domains in the answers, by round of ${list}`, (one) => [
+        share(one.new_pages, one.pages),
+        share(one.new_domains, one.domains),
+      ]),
       format: (value) => `${Math.round(value * 100)} %`,
     })}
     ${drawBars({
-      ...bars(
-        `Pages and domains not known before that each answer of a round of ${list} brought`,
-        (one) => [one.new_pages / one.answers, one.new_domains / one.answers],
-      ),
+      ...bars(`New pages and domains per answer, by round of ${list}`, (one) => [
+        one.new_pages / one.answers,
+        one.new_domains / one.answers,
+      ]),
       format: (value) => String(Math.round(value * 100) / 100),
     })}`
 }

@@ -14,7 +14,7 @@ export function askedSpan(
 ): AskedSpan {
   const [since, until] = [address.day('since'), address.day('until')]
   if (since !== null && until !== null && since > until) {
-    throw new BadAddress(`since: expected a day up to until, ${until}, got ${since}.`)
+    throw new BadAddress(`since: expected a day no later than until (${until}), got ${since}.`)
   }
   return { since, until, days, most }
 }
@@ -30,7 +30,7 @@ export function askedDomains(address: PageAddress): readonly string[] {
 
 /** Describes the period, and says whether it was shortened. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
-  const bound = cut ? ' (more days are not read at once)' : ''
+  const bound = cut ? ' (the most days that one page shows)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
 }
 

@@ -35,7 +35,7 @@ function askCompare(address: PageAddress) {
   })
   const domains = askedDomains(address)
   if (domains.length > mostDomains) {
-    throw new BadAddress(`domain: expected ${mostDomains} at most, got ${domains.length}.`)
+    throw new BadAddress(`domain: expected at most ${mostDomains} domains, got ${domains.length}.`)
   }
   return { sides: [side('a'), side('b')] as const, domains }
 }
@@ -76,7 +76,7 @@ function spanSince(since: string, until: string): string {
   const [month, most] = [daysBefore(until, 30), daysBefore(until, mostDays)]
   if (since < most)
     throw new BadAddress(
-      `day_a: expected at most ${mostDays} days between, got ${(dayOf(until).getTime() - dayOf(since).getTime()) / dayMs}.`,
+      `day_a: expected at most ${mostDays} days between day_a and day_b, got ${(dayOf(until).getTime() - dayOf(since).getTime()) / dayMs} days.`,
     )
   return since < month ? since : month
 }

@@ -166,7 +166,7 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
           id: place.id('rivals'),
           title: 'Rivals',
           about: `In the same answers, on ${span.until}.`,
-          name: 'Domains of the same answers',
+          name: 'Domains in the same answers',
           empty: 'Domains in the same answers will be shown here.',
         },
         rivals,
@@ -194,7 +194,7 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
     {
       id: place.id('taken'),
       title: 'Who took it',
-      about: `Clicks, estimated from the click curve and the weights of queries. What ${known.domain} lost for a query is divided among those that gained there.`,
+      about: `Clicks, estimated from the click curve and the weights of queries. What ${known.domain} lost for a query is divided among the domains that gained there.`,
       name: 'Domains that gained or lost clicks',
       empty: 'No changes between these days.',
     },
@@ -304,7 +304,7 @@ export function suspectBands(
   if (suspects) return []
   return suspect.map(({ runDate, list, reasons }) => ({
     at: dayOf(runDate),
-    name: `${runDate}: ${list} is suspect and left out (${reasons.join('; ')})`,
+    name: `${runDate}: ${list} is suspect and was left out (${reasons.join('; ')})`,
   }))
 }
 
@@ -412,7 +412,7 @@ export const domainsPage = definePage({
     title: 'Domains',
     lead: `Shares of the clicks on the first and the last answered day: ${daysText(span, place)}.`,
     body: html`${chooser({ place, name: 'Which domains, which days' }, [
-      textField('word', 'Name, or a part of it'),
+      textField('word', 'Name, or part of it'),
       ...dayFields(span),
     ])}
     ${
@@ -445,7 +445,7 @@ function noDomains(word: string | null): Html {
         npmRun('enqueue inputs/keywords.csv'),
       )
     : nothing(
-        `No domain with ${JSON.stringify(word)} in its name appears in the answers of these days.`,
+        `No domain with ${JSON.stringify(word)} in its name appears in the answers from these days.`,
       )
 }
 
@@ -455,7 +455,7 @@ function winners(rows: readonly DomainRow[], span: ReadSpan, place: PagePlace): 
   const down = rows.filter((row) => gain(row) < 0).toSorted((a, b) => gain(a) - gain(b))
   const short = (title: string, id: string, shown: readonly DomainRow[]) =>
     tableSection(
-      { id, title, name: `${title}, domain by domain`, empty: 'No domain between these days.' },
+      { id, title, name: `${title}, domain by domain`, empty: 'No changes between these days.' },
       shown.slice(0, 8),
       domainColumns(span, place),
     )

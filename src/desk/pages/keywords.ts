@@ -137,7 +137,7 @@ function askKeywords(address: PageAddress) {
   const wrong = shown.find((name) => !columnNames.some((column) => column === name))
   if (wrong !== undefined) {
     throw new BadAddress(
-      `column: expected some of ${columnNames.join(', ')}, got ${JSON.stringify(wrong)}.`,
+      `column: expected one or more of ${columnNames.join(', ')}, got ${JSON.stringify(wrong)}.`,
     )
   }
   return {
@@ -292,12 +292,12 @@ function drawRows(
   const way = (text: string, nth: number) =>
     nth < 1 || nth > sheets ? null : to(place.href('/keywords', { ...here, sheet: nth }), text)
   return html`<section id="keywords" aria-label="Keywords">
-    ${table('Keywords, one a line', rows, drawn)}
+    ${table('Keywords, one per row', rows, drawn)}
     ${steps('Pages of keywords', [
       way('← Previous', sheet - 1),
       html`Page ${amount(sheet)} of ${amount(sheets)}`,
       way('Next →', sheet + 1),
-      to(place.href('/keywords/rows.csv', { ...here, sheet: null }), 'All of them as CSV'),
+      to(place.href('/keywords/rows.csv', { ...here, sheet: null }), 'All keywords as CSV'),
     ])}
   </section>`
 }

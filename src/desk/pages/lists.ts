@@ -90,7 +90,7 @@ const counts = [
 /** Draws a list's answered queries by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
-    title: `Queries of ${list.name} to be asked, and those answered, day by day`,
+    title: `Queries of ${list.name} to be asked and answered, day by day`,
     series: (['answered', 'planned'] as const).map((name) =>
       dayLine(name, days.toReversed(), (day) => day[name]),
     ),
@@ -118,7 +118,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
       id: place.id('coverage'),
       title: place.still ? html`Coverage and costs of ${given(list.name)}` : 'Coverage and costs',
       about:
-        'Answered includes bought, reused and not asked, for which the last answer is used. Others are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits are those of calls whose cost is known.',
+        'Answered includes bought, reused and not asked, for which the last answer is used. The other queries are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits include only calls whose cost is known.',
     },
     html`${dayChooser(place, span)} ${body}`,
   )
@@ -131,7 +131,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   const form = chooser(
     { place, name: 'Which queries' },
     [
-      textField('word', 'A part of the text'),
+      textField('word', 'Part of the text'),
       textField('tag', 'Tag'),
       () => checkbox(differing, 'only lines that differ from their query'),
     ],
@@ -154,13 +154,13 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
     column.text('Tags', ({ tags }) => tags.join(', ') || null),
     column.text('Target page', 'target'),
   ])}
-  ${steps('Sheets of queries', [
+  ${steps('Pages of queries', [
     sheet > 1 ? step('← previous hundred', sheet - 1) : null,
     more ? step('next hundred →', sheet + 1) : null,
   ])}`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
-    html`${form} ${members.length === 0 ? nothing('No query of the list matches.') : body}`,
+    html`${form} ${members.length === 0 ? nothing('No query in the list matches.') : body}`,
   )
 }
 

@@ -44,8 +44,8 @@ export const money = definePage({
   show: (found, place, span) => ({
     title: 'Money',
     plain: true,
-    lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, by when calls
-    ended.`,
+    lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, counted when
+    calls ended.`,
     body: html`${dayChooser(place, span)} ${drawBalances(found, place, span)}
     ${drawForecast(found.forecast, place)} ${drawCosts(found)}`,
   }),
@@ -112,7 +112,7 @@ export function drawBalances(
 ): Html {
   if (accounts.length === 0) {
     const text =
-      'No account was used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
+      'No account has been used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
     return section(
       { id: 'balance', title: 'Balance' },
       nothing(text, `${npmRun('work --')} --drain`),
@@ -241,7 +241,7 @@ export const statementPage = definePage({
         {
           id: 'sums',
           title: 'Changes',
-          name: 'Changes of the balance',
+          name: 'Balance changes',
           empty: [
             'No balance was reported in this period. A statement begins with the first answer.',
             npmRun('statement'),
@@ -285,8 +285,8 @@ function drawEvents(events: readonly NamedEvent[], { zone }: PagePlace): Html {
 
 /** Expected and highest cost of open runs and future nights. */
 function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
-  const about = html`The coming seven days of the account in the settings;
-  ${command(npmRun('forecast'))} looks further.`
+  const about = html`The next seven days for the account in the settings;
+  ${command(npmRun('forecast'))} looks further ahead.`
   const steps = forecast?.outcome.kind === 'known' ? forecast.outcome.steps : []
   const coming =
     forecast === null
@@ -346,7 +346,7 @@ function band(
   const usual = steps.map(({ at, after }) => ({ at: new Date(at), value: after }))
   return drawPicture(
     {
-      title: 'Forecast of the balance, at recent and at the highest prices',
+      title: 'Balance forecast, at recent and at the highest prices',
       series: [
         { name: 'at recent prices', points: [begin, ...usual] },
         { name: 'at the highest price', points: [begin, ...worst] },
@@ -357,7 +357,7 @@ function band(
       mark: floorMark(floor),
       ...creditPicture,
     },
-    { name: 'Chart of the forecast', seen: 'beginning' },
+    { name: 'Forecast chart', seen: 'beginning' },
   )
 }
 

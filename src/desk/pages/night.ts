@@ -135,7 +135,7 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
   if (moves === null) {
     const filters = { day, change: 'any', sort: 'change' }
     const about = html`The run has more than ${amount(mostCompared)} queries:
-    ${to(place.href('/keywords', filters), 'the table of keywords')} has all of them.`
+    ${to(place.href('/keywords', filters), 'the keyword table')} has all of them.`
     return section({ id, title, about }, null)
   }
   const text = run.suspect

@@ -142,7 +142,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName, origin, forecast } = found
   const [id, title] = ['money-now', 'Money']
   if (account === null) {
-    const text = `The account ${accountName} was not used yet: its balance comes with the first answer.`
+    const text = `The account ${accountName} has not been used yet: its balance comes with the first answer.`
     return section({ id, title }, nothing(text, `${npmRun('work --')} --drain`))
   }
   const seen =
@@ -289,7 +289,7 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
   if (workers.length === 0) {
-    return { tone: 'warn', title: 'No worker is running', text: `${tasks} wait for one.` }
+    return { tone: 'warn', title: 'No worker is running', text: `${tasks}, waiting for a worker.` }
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
@@ -306,7 +306,7 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
     ['calls ended in the last minute', figure('ended', endedLastMinute)],
     ['calls in flight', figure('account.in_flight', account?.in_flight ?? 0)],
     ['workers alive', figure('account.workers', account?.workers ?? 0)],
-    ['failed or unknown, of the runs below', sum('failed') + sum('unknown')],
+    ['failed or unknown, in the runs below', sum('failed') + sum('unknown')],
   ])
 }
 

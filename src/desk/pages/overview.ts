@@ -143,7 +143,7 @@ function* nightTasks({ nights, state }: OverviewFound, since: string): Generator
 function runTask(run: number, text: string, wrong: number): Task {
   const task = { tone: 'warn', text, path: `/runs/${run}` } as const
   if (wrong === 0) return task
-  const words = `${text} ${count(wrong, 'task')} failed or have an unknown outcome.`
+  const words = `${text} ${count(wrong, 'task')} failed or ${wrong === 1 ? 'has' : 'have'} an unknown outcome.`
   return { ...task, text: words, line: `${npmRun('retry --')} --run ${run}` }
 }
 

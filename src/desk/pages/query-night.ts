@@ -41,7 +41,7 @@ export const queryNightPage = definePage({
   show: (found, place) => ({
     title: `${found.query.q}, ${found.day}`,
     lead: html`${toQuery(place, found.query.id, found.query.q)}, asked as ${askedAs(found.query)};
-    ${found.beside === null ? 'the answer of one night' : `two nights side by side: ${found.beside} and ${found.day}`}.`,
+    ${found.beside === null ? "one night's answer" : `two nights side by side: ${found.beside} and ${found.day}`}.`,
     body: html`${ways(found, place)} ${content(found, place)}`,
   }),
 })
@@ -79,7 +79,7 @@ const otherParts = { id: 'words', title: 'Other parts of the answer' }
 function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
   return nothing(
-    `No readable answer of ${day} is shown. ${near === '' ? 'The query has none yet, or none of an origin that is shown.' : `The nearest ones are of ${near}.`}`,
+    `No readable answer from ${day} is shown. ${near === '' ? 'The query has no answer yet, or none with an origin that is shown.' : `The nearest answers are from ${near}.`}`,
   )
 }
 

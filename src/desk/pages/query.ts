@@ -118,7 +118,7 @@ function newest({ query, newest: answer, days }: QueryFound, place: PagePlace): 
   const compared =
     beside === null ? null : html` · ${toNight(place, query.id, { day, beside, text })}`
   return section(
-    { id: 'newest', title: html`The answer of ${day}`, about: html`${alone}${compared}` },
+    { id: 'newest', title: html`The answer from ${day}`, about: html`${alone}${compared}` },
     html`${resultTable(answer.results.slice(0, 10), place)} ${drawWords(answer.words, place)}`,
   )
 }
@@ -127,7 +127,7 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
   const names = nameVariants(same)
   const others = same.filter(({ queryId }) => queryId !== query.id)
   return section(
-    { id: 'variants', title: 'Asked otherwise' },
+    { id: 'variants', title: 'Asked in other ways' },
     others.length === 0
       ? nothing('The text is not asked for another device or place.')
       : lines(others.map(({ queryId, q }) => toQuery(place, queryId, names.get(queryId) ?? q))),
@@ -152,7 +152,7 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
       column.number('Weight', 'weight'),
       column.text('Tags', ({ tags }) => tags.join(', ') || null),
       column.text('Target page', 'target'),
-      column.text('Its line', 'given'),
+      column.text('Line in the file', 'given'),
     ],
   )
 }
@@ -175,13 +175,13 @@ function chartDays({ days }: QueryFound) {
 }
 
 const silences: Readonly<Record<string, string>> = {
-  suspect: 'answered in a suspect night, left out',
+  suspect: 'answered on a suspect night, left out',
   unreadable: 'answered, not readable',
-  hidden: 'answered, of a kind that is not shown',
+  hidden: 'answered, of an origin that is not shown',
   archived: 'answered, in the archive',
   open: 'not answered yet',
-  unaffordable: 'not asked, the budget was used up',
-  cancelled: 'not asked, the run was cancelled',
+  unaffordable: 'not asked: the budget was used up',
+  cancelled: 'not asked: the run was cancelled',
 }
 
 /** Position 1 is at the top, and "not in it" is at the bottom. Days without an answer are gaps. */

@@ -74,7 +74,7 @@ async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env'
   const target = await findTarget(path, to)
   const promised = promisedFormat(target)
   if (promised !== null && promised !== 'html') {
-    throw new Misuse(`expected --to with a file for HTML, got ${to}; name one that ends in .html`)
+    throw new Misuse(`expected --to with an HTML file, got ${to}; choose a name that ends in .html`)
   }
   return { path, target }
 }

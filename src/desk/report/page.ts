@@ -54,8 +54,8 @@ export function renderPage(found: ReportFound, made: Date): string {
         <main>${notLive(place)}${drawView(viewOf(found, made, place))}</main>
         <footer class="foot">
           <p>
-            Positions are the best position of a domain in an answer. A gap in a line is a day on
-            which the domain was not in the results. All times in ${place.zone}.
+            A position is a domain's best position in an answer. A gap in a line is a day on which
+            the domain was not in the results. All times in ${place.zone}.
           </p>
         </footer>
       </body>
@@ -69,11 +69,11 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   const newest =
     day === null
       ? `No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
-      : `Newest day of a run: ${day}.`
+      : `Newest run date: ${day}.`
   return {
     title: 'What the answers say',
     lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; days from
-    ${span.since} to ${span.until}${span.cut ? ' (the most that one page shows)' : ''}.`,
+    ${span.since} to ${span.until}${span.cut ? ' (the most days that one page shows)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
     ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
@@ -98,7 +98,7 @@ function narrowedTo({ narrowed }: Figures): Html | null {
   return html`<p class="banner">
     <strong>Some queries only:</strong>
     ${narrowed.map((one, index) => html`${index === 0 ? null : '; '}${given(one)}`)}. Coverage,
-    nights and money are those of whole runs.
+    nights and money cover whole runs.
   </p>`
 }
 

@@ -89,9 +89,7 @@ export async function sendSummary(
   { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },
 ): Promise<void> {
   if (webhook === null) {
-    throw new Misuse(
-      'expected MILL_WEBHOOK for --send, got nothing; set it to the address that the message is sent to',
-    )
+    throw new Misuse('expected MILL_WEBHOOK for --send, got nothing; set it to the webhook address')
   }
   const posted = await post(webhook, {
     id: randomUUID(),
@@ -104,5 +102,5 @@ export async function sendSummary(
     },
   })
   if (!posted.ok)
-    throw new Misuse(`${refusalOf(posted)}; ${npmRun('notify --')} --test tries it alone`)
+    throw new Misuse(`${refusalOf(posted)}; ${npmRun('notify --')} --test tests the webhook alone`)
 }

@@ -35,7 +35,7 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
     say(
       change.budget === null
         ? `list ${change.list} no longer has its own budget`
-        : `list ${change.list}: all of its runs dated in one calendar month may use ${change.budget} credits together`,
+        : `list ${change.list}: all its runs in one calendar month may use ${change.budget} credits in total`,
     )
   }
   const rows = await readBudgets(mill)
@@ -46,7 +46,7 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
 
 function changeOf({ list, credits, none }: BudgetFlags) {
   if (list === undefined && credits === undefined && none === undefined) return null
-  if (list === undefined) throw new Misuse('expected --list with --credits or --none, got none')
+  if (list === undefined) throw new Misuse('expected --list with --credits or --none, got no list')
   if ((credits === undefined) === (none === undefined)) {
     throw new Misuse(
       `expected --credits with the monthly limit of list ${list}, or --none, got ${none === undefined ? 'neither' : 'both'}`,
@@ -82,7 +82,7 @@ async function readBudgets({ db, config, supplier }: Mill) {
 
 function formatBudgets(rows: Awaited<ReturnType<typeof readBudgets>>): string {
   if (rows.length === 0) {
-    return `No budget is set: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, enqueue --budget N`
+    return `No budget is set; to set one: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, enqueue --budget N`
   }
   const cells = rows.map(({ of, since, ...row }) => [
     ...[of, since ?? '', row.budget, row.gone, row.left],

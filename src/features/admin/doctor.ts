@@ -104,13 +104,13 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
     [makes, 'expected a login that may create tables: grant it create on schema public'],
     [
       isNear,
-      `expected the clock of this machine, got ${now.toISOString()}: synchronise both with a time server`,
+      `expected the database's clock to match this machine's, got ${now.toISOString()}: synchronise both with a time server`,
     ],
   ] as const
   const problems = checks.flatMap(([ok, problem]) => (ok ? [] : [problem]))
   if (problems.length > 0) throw new Misuse(problems.join('; '))
-  const where = config.databaseUrl === null ? 'of this machine' : 'at DATABASE_URL'
-  return `PostgreSQL ${Math.floor(version / 10_000)} ${where}, its tables are up to date`
+  const where = config.databaseUrl === null ? 'on this machine' : 'at DATABASE_URL'
+  return `PostgreSQL ${Math.floor(version / 10_000)} ${where}; its tables are up to date`
 }
 
 async function checkSchedules({ db, config }: Mill): Promise<string> {

@@ -34,7 +34,7 @@ function addressOf(
 ): URL | null {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
-      `expected --tables alone, got it with ${ready === true ? '--ready' : '--url'}; leave one of them out`,
+      `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; leave one out`,
     )
   }
   if (url !== undefined) {
@@ -63,7 +63,7 @@ async function askProcess(address: URL): Promise<string> {
     .catch((error: unknown) => {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
       throw new Unreachable(
-        `expected an answer of ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
+        `expected an answer from ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
       )
     })
   const said = text.slice(0, mostSaid).trim()
@@ -85,7 +85,7 @@ async function askTables({ closers }: Call<HealthFlags>, config: Config): Promis
   ])
   if (config.databaseUrl === null && !(await postgresStatus(config.home)).running) {
     throw new Unreachable(
-      'expected a database, got none: DATABASE_URL is not set, and no PostgreSQL of this folder runs',
+      'expected a database, got none: DATABASE_URL is not set, and no PostgreSQL is running for this folder',
     )
   }
   const { db } = await openMill({ config, closers, say, name: 'health', reading: true })

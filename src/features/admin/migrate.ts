@@ -37,7 +37,7 @@ function analystLine(
   url: string,
 ): string {
   if (password === null)
-    return `${name} is an analyst already: privileges updated, password unchanged`
+    return `${name} is already an analyst: privileges updated, password unchanged`
   const address = new URL(url)
   address.username = name
   address.password = password

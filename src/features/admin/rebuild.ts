@@ -18,7 +18,9 @@ interface RebuildFlags {
 export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.since !== undefined && options.days !== true) {
-    throw new Misuse('expected --days with --since, got --since alone; the queue has no days')
+    throw new Misuse(
+      'expected --days with --since, got --since alone; the queue is not rebuilt by day',
+    )
   }
   if (options.since !== undefined && !isDay(options.since)) {
     throw new Misuse(`expected --since to be a day like 2026-10-03, got ${options.since}`)
@@ -44,7 +46,8 @@ const patience = 30
  */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const { since } = options
-  const report = (day: string, open: number) => say(`${day} is summed up, ${open} to go`)
+  const report = (day: string, open: number) =>
+    say(`${day}: sums stored, ${count(open, 'day')} to go`)
   let days = 0
   for (let tries = 0; tries < patience && !signal.aborted; tries++) {
     const kept = await finishDays(db, Infinity, { since, signal, report })
@@ -55,14 +58,14 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   if (days > 0) await analyzeFinished(db)
   const left = await readDaysLeft(db, since)
   if (options.json === true) printJson({ days, ...left })
-  say(`${count(days, 'day')} summed up`)
+  say(`sums of ${count(days, 'day')} stored`)
   const reasons = [
     [
       left.begun,
       'in progress in another process; if that process died, they can be taken over after 15 minutes',
     ],
-    [left.waiting, 'left out: a run of the same day or of an earlier one is still open'],
-    [left.open, 'not summed up: their data changed in the meantime, or the command was stopped'],
+    [left.waiting, 'left out: a run of the same or an earlier day is still open'],
+    [left.open, 'without new sums: their data changed in the meantime, or the command was stopped'],
   ] as const
   for (const [some, why] of reasons) if (some > 0) say(`${count(some, 'day')} ${why}`)
   if (left.open === 0) return exits.done

@@ -411,7 +411,7 @@ function changeOf(
     case 'wrong_page':
       return `${domain} ranks ${where} at ${after} with ${page} instead of ${query.target_page}`
     case 'share_fell':
-      throw new Error('expected an alert of a query, got one of a share')
+      throw new Error('expected a query alert, got a share alert')
     default:
       throw unhandled('kind of alert', rule.what)
   }
@@ -466,7 +466,7 @@ interface ShareFacts {
 /** Describes a share drop, with the predefined question that shows it. */
 export function describeShare(told: ShareFacts) {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
-  const of = tag === '*' ? 'over all queries' : `for ${tag}`
+  const of = tag === '*' ? 'across all queries' : `for ${tag}`
   const fall = Math.round((1 - now / before) * 100)
   const who = other === null ? '' : ` (${other} gained most)`
   const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]

@@ -69,7 +69,7 @@ async function showAlerts(call: Call<AlertFlags>, id: number | null): Promise<Ex
     if (nights.length > 0) print(formatHeadlines(nights))
   } else print(alerts.map(formatAlert).join('\n'))
   if (id !== null && alerts.length === 0) {
-    throw new Misuse(`expected the number of an alert, got ${id}; ${npmRun('alerts')} shows them`)
+    throw new Misuse(`expected an alert number, got ${id}; ${npmRun('alerts')} lists the alerts`)
   }
   await hintLoad(db)
   return exits.done
@@ -103,7 +103,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   const sites = new Set((await readOwnDomains(db)).map(({ domain }) => domain))
   const listOf = (list: string) => lists.get(list) ?? null
   const rules = readAlertFile({ rows, shown, listOf, sites })
-  const changes = await changing('rules of alerts', () => replaceAlertRules(db, rules))
+  const changes = await changing('alert rules', () => replaceAlertRules(db, rules))
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
     for (const { change, name } of changes) print(`${change}  ${name}`)
@@ -137,7 +137,7 @@ function formatAlerts(alerts: readonly AlertRow[]): string {
 
 function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): string {
   const rows = nights.map(({ run, severity, headline }) => [run, severity, headline])
-  return formatTable(['run', 'severity', 'the night in short'], rows, { widest: 160 })
+  return formatTable(['run', 'severity', 'summary of the night'], rows, { widest: 160 })
 }
 
 function formatAlert(alert: AlertRow): string {
@@ -153,15 +153,15 @@ function formatAlert(alert: AlertRow): string {
 
 function stateOf(alert: AlertRow): string {
   const { state, recovered_run_date: date, recovered_search_id: search } = alert
-  if (state === 'withdrawn') return `withdrawn, ${alert.withdrawn_because}`
+  if (state === 'withdrawn') return `withdrawn because ${alert.withdrawn_because}`
   if (state === 'standing') return state
   return `recovered on ${date}${search === null ? '' : ` with answer ${search}`}`
 }
 
 function answersOf(alert: AlertRow): string {
   const { base_search_id: base, search_id: search, base_run_date: before, run_date: date } = alert
-  if (base === null) return `none of its own: the shares of ${before} and ${date}`
-  return `${base} of ${before}, ${search} of ${date}`
+  if (base === null) return `none for this alert; it compares the shares of ${before} and ${date}`
+  return `${base} (${before}), ${search} (${date})`
 }
 
 function formatRules(rules: readonly AlertRule[]): string {

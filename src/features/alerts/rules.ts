@@ -24,7 +24,7 @@ const alertColumns = [
 type Column = (typeof alertColumns)[number]
 
 const positions = { shape: /^\d+$/, expected: 'a whole number of positions from 1 to 100' }
-const top = { shape: /^\d+$/, expected: 'the last position of the top, from 1 to 100' }
+const top = { shape: /^\d+$/, expected: 'the last position that counts as top, from 1 to 100' }
 const percent = {
   shape: /^\d+(\.\d+)?(?: ?%)?$/,
   expected: 'percent of the share, above 0 and at most 100',
@@ -85,7 +85,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
     const { rule, on } = readRule({ cell, refuse, ...known })
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
-      refuse('alert', `a unique name, since line ${twin} has this one`)
+      refuse('alert', `a unique name, since line ${twin} has the same name`)
     }
     lines.set(rule.name, twin ?? line)
     return on ? [rule] : []
@@ -171,6 +171,6 @@ function headerProblems(rows: readonly TableRow[]): readonly string[] {
   const missing = (['alert', 'what'] as const).filter((column) => !names.includes(column))
   return [
     ...unknown.map((name) => `${name}: expected one of the columns ${alertColumns.join(', ')}`),
-    ...missing.map((name) => `${name}: expected this column, got none of that name`),
+    ...missing.map((name) => `${name}: expected this column, got no such column`),
   ]
 }

@@ -62,7 +62,9 @@ async function decide(
       .returning('run_id')
       .executeTakeFirst()
     if (undone !== undefined) return [undone.run_id]
-    throw new Misuse(`expected the number of a decision in force, got ${id}; ${npmRun('trust')}`)
+    throw new Misuse(
+      `expected the number of a decision in force, got ${id}; ${npmRun('trust')} lists the decisions`,
+    )
   }
   if (action !== 'accept' && action !== 'distrust') {
     throw new Misuse(`expected show, accept, distrust or undo, got ${JSON.stringify(action)}`)

@@ -169,18 +169,20 @@ async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void>
 
 function emptyReason(day: string, found: EmptyDay): string | null {
   const { first, planned, suspect, away, answered, weight } = found
-  if (first === null) return `no rows: nothing was bought yet; ${npmRun('enqueue')} plans a list`
-  if (day < first) return `no rows: ${day} lies before the first run, which is of ${first}`
-  if (away) return `no rows: the answers of ${day} are in the archive; --with-archive reads them`
+  if (first === null)
+    return `no rows: nothing has been bought yet; ${npmRun('enqueue')} plans a list`
+  if (day < first) return `no rows: ${day} is before the first run, which is dated ${first}`
+  if (away) return `no rows: the answers from ${day} are in the archive; --with-archive reads them`
   if (suspect !== null) {
-    return `no rows: the run of ${suspect} on ${day} is suspect and left out; --suspects shows its answers, ${npmRun('sql --')} nights says why`
+    return `no rows: the run of ${suspect} on ${day} is suspect and was left out; use --suspects to show its answers, or ${npmRun('sql --')} nights to see why`
   }
-  if (!planned) return `no rows: no run is of ${day}; ${npmRun('sql --')} nights lists the nights`
+  if (!planned)
+    return `no rows: no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
     return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights says why`
   }
   return weight === 0
-    ? `no rows: all queries of ${day} have the weight 0, so nothing has a share`
+    ? `no rows: all queries on ${day} have weight 0, so nothing has a share`
     : null
 }
 
@@ -218,7 +220,7 @@ function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
   if (error.code === timedOut) {
-    return new Misuse('expected an answer within the time limit, got none; give --timeout more', {
+    return new Misuse('expected an answer within the time limit, got none; increase --timeout', {
       cause: error,
     })
   }
@@ -239,7 +241,7 @@ function refuse(error: pg.DatabaseError): Misuse {
       ? error.message
       : `${kept}, an internal table of querymill, which is neither shown nor exported`
   return new Misuse(
-    `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
+    `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists what may be read`,
     { cause: error },
   )
 }
@@ -285,7 +287,7 @@ export async function openAnalyst({
   const pool = openPool(url, { ...options, reading: true })
   try {
     const { login, database, more } = await look(pool)
-    if (database !== installation) throw refused('the database of DATABASE_URL', 'another one')
+    if (database !== installation) throw refused('the database of DATABASE_URL', 'another database')
     if (more) throw refused('a login that may only read answers', `${login}, which may do more`)
     return pool
   } catch (error) {
@@ -296,7 +298,7 @@ export async function openAnalyst({
 
 function refused(expected: string, got: string): Misuse {
   return new Misuse(
-    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME makes a login and prints its address`,
+    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
   )
 }
 

@@ -74,7 +74,7 @@ async function prepare(
       const loading = { lines, today, ...spokenOf(rows) }
       if (lines.length > 0) return (trx) => loadDomains(trx, loading)
       throw new Misuse(
-        `expected ${subject ?? shipped} to name a domain, got none; ${npmRun('domains --')} end DOMAIN ends one`,
+        `expected ${subject ?? shipped} to name a domain, got none; ${npmRun('domains --')} end DOMAIN ends a domain`,
       )
     }
     case 'set': {

@@ -159,7 +159,7 @@ export function readChoice({
   if (question !== undefined) {
     if (where !== undefined) {
       throw new Misuse(
-        'expected --where beside the name of a table or view, got it beside --question; put the condition into the SQL',
+        'expected --where with the name of a table or view, got --where with --question; put the condition into the SQL',
       )
     }
     const found = { ...findQuestion(question, args), name: nameOf(question) }
@@ -176,7 +176,7 @@ export function readChoice({
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other !== undefined) {
     throw new Misuse(
-      `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; ${npmRun('export --')} --help lists all flags`,
+      `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} after ${relation}, got --${other}; ${npmRun('export --')} --help lists all flags`,
     )
   }
   const slice = readSlice(given)
@@ -246,7 +246,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
   const [found] = rows
   if (found !== undefined) return found.name
   throw new Misuse(
-    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or say it with --where`,
+    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
   )
 }
 

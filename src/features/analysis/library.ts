@@ -193,7 +193,7 @@ function unknownQuestion(
     .filter(({ name }) => name.startsWith(`${typed}-`))
     .map(({ name }) => name.slice(typed.length + 1))
   if (show !== undefined && shown.length > 0) {
-    return `expected --show of ${typed} to be one of ${shown.join(', ')}, got ${JSON.stringify(show)}`
+    return `expected --show for ${typed} to be one of ${shown.join(', ')}, got ${JSON.stringify(show)}`
   }
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
   const advice =
@@ -209,6 +209,6 @@ function askSql(text: string, flags: readonly string[]): SqlQuestion {
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other === undefined) return { text, values: [], slice: readSlice(given) }
   throw new Misuse(
-    `expected SQL with ${known.map((flag) => `--${flag}`).join(', ')} behind it, got --${other}; put the value into the SQL`,
+    `expected SQL with ${known.map((flag) => `--${flag}`).join(', ')} after it, got --${other}; put the value into the SQL`,
   )
 }

@@ -15,7 +15,7 @@ export function readOrigins(typed: string): string {
   const unknown = named.find((word) => !origins.some((origin) => origin === word))
   if (unknown === undefined && named.length > 0) return named.join(',')
   throw new Misuse(
-    `expected --origins to name some of ${origins.join(', ')}, got ${JSON.stringify(typed)}`,
+    `expected --origins to name one or more of ${origins.join(', ')}, got ${JSON.stringify(typed)}`,
   )
 }
 
@@ -32,7 +32,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
-  return `the views show live answers, and there are none; to see the others: --origins ${there}`
+  return `the views show live answers, but there are none; to see the others: --origins ${there}`
 }
 
 /**

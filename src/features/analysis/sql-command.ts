@@ -205,7 +205,7 @@ async function* answerTable(
   if (rows.length === 0) report('no rows')
   if (rows.length > most) {
     report(
-      `the first ${most} rows; --limit shows more, ${npmRun('export')} writes all of them into a file`,
+      `the first ${most} rows; --limit shows more, ${npmRun('export')} writes all of them to a file`,
     )
   }
 }

@@ -46,7 +46,7 @@ export async function* writeWorkbook(
   })
   if (cut === 0) return
   warn(
-    `${count(cut, 'text')} cut to the 32,767 characters of a cell; csv, ndjson and parquet have them whole`,
+    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet are not cut`,
   )
 }
 

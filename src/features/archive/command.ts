@@ -167,7 +167,7 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
 }
 
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
-  if (days.length === 0) return 'no day to archive: none that is old enough is still in the tables'
+  if (days.length === 0) return 'no day to archive: the tables contain no day that is old enough'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   return dry

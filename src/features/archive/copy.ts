@@ -210,6 +210,6 @@ export async function enterStaged(client: PoolClient, { table, columns }: RowEnt
 function checkedType(type: string): string {
   if (/^[a-z][a-z ]*$/.test(type)) return type
   throw new WrongDatabase(
-    `expected the name of a type in the manifest, got ${JSON.stringify(type)}; the manifest was changed`,
+    `expected a type name in the manifest, got ${JSON.stringify(type)}; the manifest was changed`,
   )
 }

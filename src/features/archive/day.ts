@@ -271,7 +271,7 @@ async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDa
   )
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(
-      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: ${npmRun('verify')} says more`,
+      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} answers with ${rows} rows; nothing was changed: ${npmRun('verify')} says more`,
     )
   }
   // Sums that were computed without the day are deleted, so that they are computed again.
@@ -319,7 +319,7 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
   const table = manifest.tables.find((each) => each.table === name)
   if (table === undefined) {
     throw new Misuse(
-      `expected ${name} in ${manifestPath(manifest)}, got a manifest without it; put back the file as it was written`,
+      `expected ${name} in ${manifestPath(manifest)}, got a manifest without it; restore the original file`,
     )
   }
   return table

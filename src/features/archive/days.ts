@@ -51,7 +51,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      `expected no other command on the archive of this database, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
+      `expected no other command on this database's archive, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
       { cause },
     )
   } finally {
@@ -172,7 +172,7 @@ export const movedTables = archivedTables.filter(({ kind }) => kind === 'moved')
 
 /** Descriptions of the data that is never archived. Each manifest lists them. */
 export const leftOut = [
-  'calls, accounts, stops and every other table of the ledger: they stay',
+  'calls, accounts, stops and every other ledger table: they stay',
   'lists and their settings for queries: they stay',
   'sums of finished days: they stay',
   'answers that a later day still uses: they stay until that day is archived',

@@ -62,7 +62,7 @@ export function hashFile(path: string): string {
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${path} of the archive, got ${got}; restore it, nothing was changed`,
+      `expected the archive file ${path}, got ${got}; nothing was changed: restore the file`,
       { cause },
     )
   }
@@ -71,7 +71,7 @@ export function hashFile(path: string): string {
 
 function altered(what: string, expected: string, got: string): Misuse {
   return new Misuse(
-    `expected ${what} as it was written (${expected}), got ${got}; restore the original file, nothing was changed`,
+    `expected ${what} as it was written (${expected}), got ${got}; nothing was changed: restore the original file`,
   )
 }
 
@@ -137,8 +137,8 @@ export function parseManifest(text: string, path: string, installation: string):
     const { data } = z.object({ version: z.number() }).safeParse(manifest)
     throw new Misuse(
       data !== undefined && data.version !== archiveVersion
-        ? `expected ${path} to be of layout ${archiveVersion}, got ${data.version}; use the release of this program that wrote it`
-        : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
+        ? `expected ${path} to have layout ${archiveVersion}, got ${data.version}; use the release that wrote it`
+        : `expected ${path} to be a manifest written by this program, got something else; restore the original file`,
     )
   }
   if (read.data.installation !== installation) {
@@ -172,7 +172,7 @@ export async function readManifest(
   }
   if (sha256Of(text) !== day.manifest_sha256) {
     throw new Misuse(
-      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another (${sha256Of(text)}); restore the original file`,
+      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another file (${sha256Of(text)}); restore the original file`,
     )
   }
   return parseManifest(text, path, installation)

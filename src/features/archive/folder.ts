@@ -11,7 +11,7 @@ import { unwritable } from './scratch.ts'
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(
-    `expected a folder, got ${JSON.stringify(typed)}; copy the folder of the archive there with another program`,
+    `expected a folder, got ${JSON.stringify(typed)}; copy the archive folder there with another program`,
   )
 }
 
@@ -64,7 +64,7 @@ export class ArchiveFolder {
       await this.publish()
     } else if (!there.includes(`"${installation}"`)) {
       throw new Misuse(
-        `expected ${this.path} to be empty or an archive of this database, got one of another installation; choose another folder`,
+        `expected ${this.path} to be empty or an archive of this database, got an archive of another installation; choose another folder`,
       )
     }
   }

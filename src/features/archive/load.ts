@@ -216,7 +216,7 @@ async function addTables(client: PoolClient, tables: readonly string[]): Promise
     await client.query('rollback')
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'expected the tables of answers to be free for a moment, got another process that changes or vacuums them; run the same command again',
+      'expected the answer tables to be free for a moment, got another process that changes or vacuums them; run the same command again',
       { cause },
     )
   }

@@ -102,7 +102,7 @@ const problems: Readonly<Record<string, string>> = {
   EPERM: 'no write permission',
   ENOSPC: 'no space left',
   EDQUOT: 'no space left',
-  ENOTDIR: 'a path through a file',
+  ENOTDIR: 'a path that uses a file as a folder',
   EEXIST: 'something else there',
 }
 

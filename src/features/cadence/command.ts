@@ -29,7 +29,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   if (only !== null && wanted.length === 0) {
     const names = lists.map(({ name }) => name).join(', ') || 'none'
     throw new Misuse(
-      `expected --list to name a list that was answered, got ${only}; there are: ${names}`,
+      `expected --list to name a list with answers, got ${only}; lists with answers: ${names}`,
     )
   }
   if (options.backtest !== true) {
@@ -50,7 +50,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
 function longestOf(text: string): number {
   const days = /^\d{1,3}d$/.test(text) ? Number.parseInt(text, 10) : 0
   if (days >= 1 && days <= 365) return days
-  throw new Misuse(`expected --longest to be whole days from 1d to 365d, got ${text}`)
+  throw new Misuse(`expected --longest to be a number of whole days from 1d to 365d, got ${text}`)
 }
 
 function shareOf(text: string): number {
@@ -117,7 +117,7 @@ export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[
     return [
       'no list has an adaptive cadence: every query is asked every night',
       `to see what one would save and miss: ${npmRun('cadence --')} --backtest`,
-      'to turn it on, write adaptive into the column cadence of a schedule',
+      "to turn it on, write adaptive into a schedule's cadence column",
     ]
   }
   return lists.flatMap((list) => {
@@ -139,7 +139,7 @@ function intervalWords(intervals: readonly number[]): string {
 }
 
 function backtestLines(tests: readonly Backtest[]): readonly string[] {
-  if (tests.length === 0) return ['no list was answered yet: there is nothing to replay']
+  if (tests.length === 0) return ['no list has been answered yet: there is nothing to replay']
   return tests.flatMap((test) => [...wholeLines(test), ''])
 }
 

@@ -73,7 +73,7 @@ export function decideNight(
     const { id, due } = decision
     if (due <= today) return decision
     if (woken.has(id)) {
-      const why = 'a query that shows the same pages moved since this one was asked'
+      const why = 'a query that shows the same pages has moved since this query was asked'
       return { ...decision, interval: 1, due: today, why }
     }
     return { ...decision, byChance: drawnFrom(list, id, String(today)) < chanceShare }

@@ -85,7 +85,7 @@ export async function runDemo(
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
-  say('SANDBOX: the bundled service answers, no credits are spent')
+  say('SANDBOX: the bundled service answers; no credits are spent')
   // The configured API is ignored, because a demo must never call a paid API.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', ...workerPool })
@@ -167,7 +167,7 @@ async function showReceipts({ db }: Mill): Promise<void> {
 async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
   await setOrigins(mill.db, 'live,sandbox')
-  say('the views of this database now show answers of the sandbox too (querymill.origins)')
+  say('the views in this database now also show sandbox answers (querymill.origins)')
 }
 
 /** Marks two domains from the answers as our own, if no domain is marked yet. */
@@ -180,12 +180,12 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
 
 /** Prints the commands that show the effects of the month's faults. */
 function showMonth(): void {
-  print('\nThe faults of the month, and what they did:')
+  print("\nThe month's faults and their effects:")
   print(
     `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
   )
   print(
-    `  ${npmRun('alerts')}                                 changes of ranks; suspect nights raise none`,
+    `  ${npmRun('alerts')}                                 rank changes; suspect nights raise none`,
   )
   print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
 }
@@ -203,7 +203,7 @@ async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
   print('\nSANDBOX: these answers come from the bundled service. Next:')
-  print(`  ${npmRun('sql')}                                    the library of questions`)
+  print(`  ${npmRun('sql')}                                    the question library`)
   print(`  ${npmRun('enqueue --')} your.csv --dry-run          what your own list would cost`)
   print(
     `  ${npmRun('status')}                                 runs, credits, the next command to run`,

@@ -115,7 +115,7 @@ function readPattern(flag: string, typed: string): TextFilter {
     return (text) => pattern.test(text)
   } catch (cause) {
     throw new Misuse(
-      `expected --${flag} to be words or a /regular expression/, got ${typed}, which is none: ${reasonOf(cause)}`,
+      `expected --${flag} to be words or a /regular expression/, got ${typed}, which is not valid: ${reasonOf(cause)}`,
       { cause },
     )
   }

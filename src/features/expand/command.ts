@@ -48,12 +48,12 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   const { list, as, credits, depth } = flags
   if (list === undefined || list.trim() === '') {
     throw new Misuse(
-      `expected --list with the name of a list, got none; ${npmRun('status')} shows them`,
+      `expected --list with a list name, got none; ${npmRun('status')} shows the lists`,
     )
   }
   if (credits === undefined) {
     throw new Misuse(
-      'expected --credits with the most that all rounds may cost together, got none; without --yes, nothing is bought',
+      'expected --credits with the maximum that all rounds may cost together, got none; without --yes, nothing is bought',
     )
   }
   const rounds = wholeFlag('depth', depth, mostDepth) ?? 1
@@ -168,7 +168,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
     case 'waiting': {
       const open = state.rounds.reduce((sum, one) => sum + one.open, 0)
       return [
-        `round ${round} is queued: ${count(open, 'query')} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
+        `round ${round} is queued: the next round waits for answers to ${count(open, 'query')} in the list ${JSON.stringify(into)}`,
         ...(lowered === null
           ? []
           : [`run ${run} may use ${count(lowered, 'credit')} in all from now on`]),
@@ -184,7 +184,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
       const texts = count(found?.looked ?? 0, 'related text')
       const leftOut = found === null ? '' : leftOutNote(found)
       return [
-        `nothing is left to buy of ${texts} in the answers to the list ${JSON.stringify(order.list)} that you never asked${leftOut}`,
+        `nothing is left to buy: the answers to the list ${JSON.stringify(order.list)} name ${texts} that you never asked${leftOut}`,
       ]
     }
     default:

@@ -312,7 +312,7 @@ async function findLists(db: Database, order: ExpandOrder) {
   const { id: into, source } = (await knownList(db, order.into)) ?? { id: 0, source: '' }
   if (source === '') return { list, into }
   throw new Misuse(
-    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list of ${source}; use --as with another name`,
+    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list read from ${source}; use --as with another name`,
   )
 }
 

@@ -40,7 +40,9 @@ export async function runForget({ options, env, closers }: Call<ForgetFlags>): P
   if (options.yes !== true) return preview(db, options)
   const ended = await aloneForgetting(db, () => forget(db, options))
   if (ended !== null) return ended
-  throw new Misuse('expected no other forget at the same time, got one; wait until it has ended')
+  throw new Misuse(
+    'expected no other forget at the same time, got another; wait until it has ended',
+  )
 }
 
 async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
@@ -99,7 +101,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
 async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
   const { days, since, until } = await awayDaysOf(db, subject)
   if (days > 0) {
-    return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
+    return `expected no trace of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
   }
   return blockerSentence(subject, await readBlockers(db, subject))
 }
@@ -148,7 +150,7 @@ async function notesOf(db: Database, subject: Forgettable): Promise<readonly str
     'the ledger stays: every call and run with its cost, without the query',
     `the sums of finished days are deleted, and computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
     'a query that is enqueued again is new, and is bought again; a list whose file still has it adds it back when it is read',
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool of each host, tables that analysts created in the schema scratch, and what the search service keeps',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
 
@@ -189,7 +191,7 @@ async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
     )
   }
   throw new Misuse(
-    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; ${npmRun('sql --')} keyword --show find --word "…" finds it`,
+    `expected --query to be a query in a list, spelled as it is there, got ${JSON.stringify(flags.query)}; ${npmRun('sql --')} keyword --show find --word "…" finds it`,
   )
 }
 

@@ -42,7 +42,7 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
     say(
       `sent notice ${id} ${how}; the receiver answered ${status}${said === '' ? '' : `: ${said}`}`,
     )
-    if (!ok) say(`error: ${refusalOf(posted)}; check the address and the log of the receiver`)
+    if (!ok) say(`error: ${refusalOf(posted)}; check the address and the receiver's log`)
     return ok ? exits.done : exits.unreachable
   } catch (error) {
     if (json) printJson({ id, taken: false, status: null, said: reasonOf(error) })

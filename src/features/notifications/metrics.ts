@@ -35,8 +35,8 @@ const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
   credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
-  credits_used_total: ['Credits used by all calls of the account, ever.'],
-  calls_in_flight: ['Calls of all workers in flight.'],
+  credits_used_total: ["Credits used by all the account's calls so far."],
+  calls_in_flight: ['Calls in flight across all workers.'],
   account_stopped: ['1 while the account is stopped for this reason.', 'reason'],
   tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],
   tasks_open: ['Tasks of open runs still to be done.'],
@@ -56,14 +56,14 @@ const described = {
     'schedule',
   ],
   nights_suspect: ['Runs of the list that ended in the last seven days and are suspect.', 'list'],
-  last_night_suspect: ['1 while the newest run of the list that has ended is suspect.', 'list'],
-  forecast_day_credits: ['Credits that the 24 hours after the last forecast will use.'],
+  last_night_suspect: ["1 while the list's newest ended run is suspect.", 'list'],
+  forecast_day_credits: ['Credits forecast for the 24 hours after the last forecast.'],
   forecast_days_to_floor: [
     'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
   ],
   forecast_timestamp_seconds: ['When the forecast was last computed.'],
   notices_waiting: ['Notices that the webhook has not accepted yet.'],
-  notices_given_up: ['Notices of the last day that were given up.'],
+  notices_given_up: ['Notices given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
 /**

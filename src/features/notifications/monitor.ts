@@ -126,7 +126,7 @@ async function answer(
       case '/metrics':
         return send(response, 200, await answered(metrics()))
       default:
-        return send(response, 404, 'here are /livez, /readyz and /metrics\n')
+        return send(response, 404, 'available: /livez, /readyz and /metrics\n')
     }
   } catch (error) {
     send(response, 503, `${error instanceof Error ? error.name : 'Error'}\n`)

@@ -148,7 +148,7 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   return {
     kind: 'new_field',
     subject: `${run} ${api}`,
-    said: `querymill: answers of ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; ${npmRun('sql --')} answers --show fields`,
+    said: `querymill: answers from ${api} in run ${run} of ${list} for ${date} have fields that no earlier answer had: ${firstNames(named)}; ${npmRun('sql --')} answers --show fields`,
     fields: { ...about, fields: found },
   }
 }

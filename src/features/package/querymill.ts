@@ -112,7 +112,7 @@ function addGroup(program: Command, group: Group, load: Load): void {
     .description(`${title}: ${[...namesIn(group).keys()].join(', ')}`)
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
-    .addHelpText('after', `\n${programName} help ${word} NAME explains one, with examples.`)
+    .addHelpText('after', `\n${programName} help ${word} NAME explains a command, with examples.`)
   for (const [name, starts] of namesIn(group)) {
     const [command = '', flag] = starts
     const { about = '' } = commands.get(command) ?? {}
@@ -154,8 +154,8 @@ function otherCommands(): string {
     'Others:',
     ...lines,
     '',
-    `The word of the group may be left out: ${programName} run retry is ${programName} retry.`,
-    `${programName} help COMMAND explains one, with examples.`,
+    `The group name may be left out: ${programName} retry is the same as ${programName} run retry.`,
+    `${programName} help COMMAND explains a command, with examples.`,
     `${programName} completion bash (zsh, fish) prints a script that completes commands and flags.`,
     'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
   ].join('\n')

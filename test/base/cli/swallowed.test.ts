@@ -47,7 +47,7 @@ describe('flags that npm did not pass on', () => {
 
   test('are refused with the correct command, because a dry run would buy', () => {
     expect(refusal({ dry_run: 'true' }, ['a.csv'])).toThrow(
-      'got --dry-run before it, where npm keeps it to itself; run: npm run enqueue -- a.csv --dry-run',
+      'got --dry-run before it, where npm does not pass it on; run: npm run enqueue -- a.csv --dry-run',
     )
   })
 

@@ -57,7 +57,7 @@ test.each([
     const { code, stdout, stderr } = await call('analyst', command, ...args)
     expect(stderr).toMatch(
       new RegExp(
-        `^error: expected a login that may read and change the tables of querymill, got ${reason}; set DATABASE_URL to .+\\n$`,
+        `^error: expected a login that may read and change querymill's tables, got ${reason}; set DATABASE_URL to .+\\n$`,
       ),
     )
     expect([code, stdout]).toEqual([5, ''])

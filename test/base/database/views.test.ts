@@ -33,7 +33,7 @@ test('a changed view is replaced, and a new column is added at the end', async (
 
 test('a removed or renamed column is refused, and the view stays unchanged', async () => {
   await apply(`${first}, 2 as b`)
-  await expect(apply(first)).rejects.toThrow(/columns of a view cannot change/)
+  await expect(apply(first)).rejects.toThrow(/a view's columns cannot change/)
   await expect(
     apply('create or replace view analysis.sample as select 1 as z, 2 as b'),
   ).rejects.toThrow(/sql\/views\/base\/sample.sql/)

@@ -36,7 +36,7 @@ describe('a list whose name belongs to another file', () => {
     await planList(office.desk, first)
     const second = await elsewhere(first, 'site-b', 'q\nshop b\n')
     await expect(planList(office.desk, second)).rejects.toThrow(
-      /got "Queries", the list of .*; use --as "site-b Queries" for a separate list, or --join/,
+      /got "Queries", the name of the list read from .*; use --as "site-b Queries" for a separate list, or --join/,
     )
     const held = sql`
       select q from list_queries

@@ -143,8 +143,8 @@ describe('npm run enqueue', () => {
   test.each([
     [['missing.csv'], 'expected missing.csv to be a readable file'],
     [['.'], 'got a folder'],
-    [['countries.csv'], 'expected a column of queries'],
-    [['shoes.csv', '--num', '500'], 'expected another value for --num'],
+    [['countries.csv'], 'expected a query column'],
+    [['shoes.csv', '--num', '500'], 'expected a valid value for --num'],
     [['shoes.csv', '--max-age', 'soon'], 'expected --max-age to be a duration'],
     [['shoes.csv', '--max-age', '3000000d'], 'at most 36500d, got "3000000d"'],
     [['shoes.csv', '--budget', 'much'], 'expected --budget to be a whole number'],

@@ -32,7 +32,7 @@ describe('an intake', () => {
   })
 
   test('refuses a file without a query column before anything is started', async () => {
-    await expect(open({}, 'figures.csv')).rejects.toThrow(/expected a column of queries/)
+    await expect(open({}, 'figures.csv')).rejects.toThrow(/expected a query column/)
   })
 
   test.each([

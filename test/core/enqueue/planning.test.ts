@@ -83,7 +83,7 @@ describe('a list', () => {
       'got 1 rejected (line 2: num is not a whole number from 1 to 100); nothing was queued',
     )
     await expect(planList(office.desk, await office.order('useless', 'q,num\n'))).rejects.toThrow(
-      'a header only',
+      'only a header',
     )
     expect(await office.rows(sql`select from lists where name = 'useless'`)).toEqual([])
   })

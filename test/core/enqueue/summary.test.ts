@@ -102,7 +102,7 @@ describe('the plan', () => {
       '  rejected  2 lines: no query',
       'parameters  gl us, num 10; answers younger than 12h are reused',
       'api         api.example',
-      'cost        about 10 credits, at most 20 (by the prices paid so far)',
+      'cost        about 10 credits, at most 20 (at the prices paid so far)',
       'balance     110 now, 100 after (at least 90); credit floor: 100',
       '            not enough above the credit floor: work stops there and continues after a top-up',
       'budget      15 credits: not enough in the worst case: the rest ends as unaffordable',

@@ -28,10 +28,7 @@ async function tryFile(text: string, ...typed: readonly (readonly string[])[]) {
 
 describe('a file that is refused', () => {
   test.each([
-    [
-      'a pointer of Git LFS',
-      'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n',
-    ],
+    ['a Git LFS pointer', 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n'],
     ['a diff', 'diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-shoes\n+boots\n'],
     ['a diff', '@@ -1,2 +1,2 @@\n shoes\n-boots\n+hats\n'],
     ['merge conflict markers', 'shoes\n<<<<<<< HEAD\nboots\n=======\nhats\n>>>>>>> b\n'],
@@ -140,8 +137,8 @@ describe('a table', () => {
     const [found] = await tryFile(`num,keyword,place\n${rows.join('')}`, [])
     expect(found?.list.sample.first[0]).toMatchObject({ location: null, num: 10 })
     expect(found?.list.notices).toEqual([
-      'the column "num" is ignored: its numbers count the rows',
-      'the column "place" is ignored: "3" is not a name of a place',
+      'the column "num" is ignored: its numbers are row numbers',
+      'the column "place" is ignored: "3" is not a place name',
     ])
   })
 

@@ -43,7 +43,7 @@ describe('several possible tables', () => {
     const { code, stderr } = await tried('book.xlsx', book)
     expect(code).toBe(2)
     expect(stderr).toContain(
-      'got "Keywords" ("Search phrase", "Volume"), "Negative keywords" ("Keyword"); type --sheet "Keywords" or the name of another',
+      'got "Keywords" ("Search phrase", "Volume"), "Negative keywords" ("Keyword"); type --sheet "Keywords" or another table\'s name',
     )
     const named = await tried('book.xlsx', book, ['--sheet', 'negative keywords'])
     expect(named.list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['free', 'cheap'])
@@ -103,7 +103,7 @@ describe('--sheet all', () => {
   test('reads a table of that name, if there is one', async () => {
     const named = xlsxOf({ All: free, Shoes: shoes }, [])
     const refused = await tried('book.xlsx', named)
-    expect(refused.stderr).toContain('or the name of another\n')
+    expect(refused.stderr).toContain("or another table's name\n")
     const { list } = await tried('book.xlsx', named, ['--sheet', 'all'])
     expect([list.list, list.sample.first[0].q]).toEqual(['book', 'free'])
     expect(list.notices).toEqual(['left out "Shoes"; name a table with --sheet'])
@@ -132,7 +132,10 @@ describe('--sheet all', () => {
     ])
     expect([unread.code, unread.stderr]).toEqual([2, expect.stringContaining('(Keywords):1')])
     const twins = await tried('book.xlsx', book, ['--sheet', 'all', '--as', 'shoes'])
-    expect([twins.code, twins.stderr]).toEqual([2, expect.stringContaining('got 2; enqueue them')])
+    expect([twins.code, twins.stderr]).toEqual([
+      2,
+      expect.stringContaining('got 2 lists; enqueue them'),
+    ])
   })
 })
 
@@ -212,7 +215,7 @@ describe('an archive with a list beside an unreadable file', () => {
     })
     const { code, stderr } = await tried('lists.zip', archive)
     expect(code).toBe(2)
-    expect(stderr).toContain('(terms.xlsx), got an archive or a spreadsheet inside another')
+    expect(stderr).toContain('(terms.xlsx), got an archive or a spreadsheet inside another archive')
   })
 })
 
@@ -240,7 +243,7 @@ describe('one possible table', () => {
       xlsxOf({ Länder: lands, Keywords: asked }, []),
     )
     expect(code).toBe(2)
-    expect(stderr).toContain('book.xlsx (Keywords):1: expected a column of queries')
+    expect(stderr).toContain('book.xlsx (Keywords):1: expected a query column')
   })
 
   test('is read beside a hidden one, which is named', async () => {
@@ -282,7 +285,7 @@ describe('a cell of a workbook', () => {
       'a date instead of a query': 1,
       'a spreadsheet error instead of a query': 1,
       'a formula instead of a query': 2,
-      'a hidden row of the spreadsheet': 1,
+      'a hidden row in the spreadsheet': 1,
     })
   })
 
@@ -344,7 +347,7 @@ describe('an OpenDocument spreadsheet', () => {
     expect(reasons.toSorted()).toEqual([
       'a date instead of a query',
       'a formula instead of a query',
-      'a hidden row of the spreadsheet',
+      'a hidden row in the spreadsheet',
       'a spreadsheet error instead of a query',
     ])
   })

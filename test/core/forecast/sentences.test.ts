@@ -67,7 +67,7 @@ describe('the forecast in words', () => {
 
   test('says what fits only at recent prices, and what budgets leave out', () => {
     expect(words(forecast([{ ...night, sure: false }]))[1]).toBe(
-      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, shoes of 2026-11-23 02:00 does not fit',
+      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, the run of shoes at 2026-11-23 02:00 does not fit',
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(forecast([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
@@ -94,9 +94,9 @@ describe('the forecast in words', () => {
       forecastLines(forecast([], { balance: null, outcome: { kind: 'unknown', missing } }), 'UTC')
     expect(dark('balance')).toEqual([
       'Balance: unknown; credit floor: 100',
-      'the balance is not known yet: the first answers will show',
+      'the balance is not known until the first answers arrive',
     ])
-    expect(dark('prices')[1]).toBe('prices are not known yet: the first answers will show')
+    expect(dark('prices')[1]).toBe('prices are not known until the first answers arrive')
     const renewal = { at: new Date('2026-12-01T00:00Z'), balance: null }
     expect(words(forecast([night], { renewal }))[2]).toBe(
       'the plan renews 2026-12-01 00:00; the first renewal will show how many credits it brings',

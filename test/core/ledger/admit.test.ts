@@ -76,7 +76,10 @@ describe('admission', () => {
     const { grants, deferral: rest } = ask({ account: { ...known, uncertain: 100 } })
     expect(grants).toEqual([])
     expect(rest).toMatchObject({ kind: 'stop', reason: 'credit_floor', until: null })
-    expect(rest).toHaveProperty('detail', expect.stringContaining('100 of them held'))
+    expect(rest).toHaveProperty(
+      'detail',
+      expect.stringContaining('held for calls with an unknown outcome: 100 credits'),
+    )
   })
 
   test('admits one call while no balance is known, and waits longer before each further one', () => {

@@ -54,7 +54,7 @@ describe('a lease', () => {
       return rows
     }
     const before = await state()
-    await expect(lease.beat()).rejects.toThrow(/it does not know worker/)
+    await expect(lease.beat()).rejects.toThrow(/worker \S+ is missing/)
     await lease.close()
     expect(await state()).toEqual(before)
   })

@@ -89,7 +89,7 @@ describe('an export of a search console', () => {
   test.each(['Country,Clicks\nFrance,3\n', 'Les 3\u00a0derniers mois,Clics\nx,1\n'])(
     'of something else than queries is refused with its header',
     async (text) => {
-      await expect(read(text)).rejects.toThrow(/expected a column of queries .* --column/)
+      await expect(read(text)).rejects.toThrow(/expected a query column .* --column/)
     },
   )
 })
@@ -112,7 +112,7 @@ describe('an export of a trend service', () => {
   test('of a time line is refused', async () => {
     const text =
       'Category: All categories\n\nWeek,"""Allianz"": (Italia)"\n2026-01-01,<1\n2026-01-08,5\n'
-    await expect(read(text)).rejects.toThrow('expected a column of queries')
+    await expect(read(text)).rejects.toThrow('expected a query column')
   })
 })
 
@@ -191,7 +191,7 @@ describe('a plain list', () => {
 
   test('that may as well be two columns is refused until somebody says', async () => {
     const text = 'foo,us\nbar,de\nbaz,fr\n'
-    await expect(read(text)).rejects.toThrow('expected a column of queries')
+    await expect(read(text)).rejects.toThrow('expected a query column')
     expect((await read(text, { delimiter: 'none' })).texts).toEqual(['foo,us', 'bar,de', 'baz,fr'])
     expect((await read(text, { column: '1' })).texts).toEqual(['foo', 'bar', 'baz'])
   })

@@ -43,8 +43,8 @@ describe('the files of a call', () => {
 
   test('that hold no list are refused when nothing else is named', async () => {
     await expect(found('a.rejected.csv')).rejects.toThrow('correct them in the list itself')
-    await expect(found('config/schedules.csv')).rejects.toThrow('a file of settings')
-    await expect(found('*.tsv')).rejects.toThrow('expected files like *.tsv, got none')
+    await expect(found('config/schedules.csv')).rejects.toThrow('a settings file')
+    await expect(found('*.tsv')).rejects.toThrow('expected files that match *.tsv, got none')
   })
 
   test('named exactly win over the pattern that their name could be', async () => {

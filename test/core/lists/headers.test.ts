@@ -97,7 +97,7 @@ describe('what looks like a header below other lines', () => {
   ])('as in %j is refused with the flags that settle it', async (text, line) => {
     await expect(read(text)).rejects.toThrow(
       new RegExp(
-        `^list\\.csv:${line}: expected a header on the first line.* below lines that may be queries; type --column "\\w+" if it is the header and they are no queries.*, --delimiter none if each line is one query$`,
+        `^list\\.csv:${line}: expected a header on the first line.* below lines that may be queries; type --column "\\w+" if it is the header and the lines are not queries.*, --delimiter none if each line is one query$`,
       ),
     )
     const lines = text.split('\n').filter((each) => each !== '')
@@ -108,7 +108,7 @@ describe('what looks like a header below other lines', () => {
 
   test('is a row when rows as wide stand above it and its column has a number', async () => {
     const text = 'css grid,100\nkeyword,200\n'
-    await expect(read(text)).rejects.toThrow('--column 1 if it is a row like them')
+    await expect(read(text)).rejects.toThrow('--column 1 if it is a row like those lines')
     expect((await read(text, { column: '1' })).texts).toEqual(['css grid', 'keyword'])
   })
 

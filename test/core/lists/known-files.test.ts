@@ -52,7 +52,7 @@ function hintsOf(message: string, file: KnownFile): TypedReading[] {
   for (const clause of masked.split(/; |, or |, (?=--)| or (?=--)/)) {
     if (Object.entries(conditions).some(([words, holds]) => clause.includes(words) && !holds(file)))
       continue
-    if (clause.startsWith('columns of text that would do')) {
+    if (clause.startsWith('possible columns')) {
       // The message goes on: "name one with --column if it holds queries".
       if (file.queries === null || !file.header) continue
       for (const [, at] of clause.matchAll(/"(\d+)"/g)) {

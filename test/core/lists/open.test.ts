@@ -51,7 +51,11 @@ describe('a compressed list', () => {
   })
 
   test.each([
-    ['an archive', zipOf({ 'Queries.csv': csv }), 'an archive or a spreadsheet inside another'],
+    [
+      'an archive',
+      zipOf({ 'Queries.csv': csv }),
+      'an archive or a spreadsheet inside another archive',
+    ],
     [
       'a tar archive',
       Buffer.from(`${'a.csv'.padEnd(257, '\0')}ustar  \0\n${csv}`),
@@ -64,7 +68,7 @@ describe('a compressed list', () => {
   test('that ends early is refused', async () => {
     const whole = gzipSync(csv.repeat(50))
     await expect(texts(whole.subarray(0, whole.length - 20))).rejects.toThrow(
-      'expected list.bin to be a whole compressed file, got one that ends early or is damaged',
+      'expected list.bin to be an intact compressed file, got a truncated or damaged one',
     )
   })
 
@@ -72,7 +76,7 @@ describe('a compressed list', () => {
     const bomb = gzipSync(
       Buffer.concat([Buffer.from('q,gl\n'), Buffer.alloc(80_000_000, `${'a'.repeat(1500)},us\n`)]),
     )
-    await expect(texts(bomb)).rejects.toThrow('swells to more than 250 times its size')
+    await expect(texts(bomb)).rejects.toThrow('expands to more than 250 times its size')
   })
 })
 
@@ -131,15 +135,15 @@ describe('an archive', () => {
     [
       'that is cut',
       zipOf({ 'Queries.csv': csv }).subarray(0, 60),
-      'expected list.bin to be a whole archive',
+      'expected list.bin to be an intact archive',
     ],
     [
       'without a table',
       zipOf({ 'a.json': '{}' }),
-      'expected a table with a column of queries in list.bin, got "a.json"; name one with --sheet',
+      'expected a table with a query column in list.bin, got "a.json"; name one with --sheet',
     ],
     ['of a document', zipOf({ '[Content_Types].xml': '', 'word/document.xml': '' }), 'a document'],
-    ['that swells', zipOf({ 'Queries.csv': Buffer.alloc(90_000_000, 'a\n') }), 'swells'],
+    ['that swells', zipOf({ 'Queries.csv': Buffer.alloc(90_000_000, 'a\n') }), 'expands'],
   ])('%s is refused', async (_, bytes, reason) => {
     await expect(texts(bytes)).rejects.toThrow(reason)
   })
@@ -179,7 +183,7 @@ describe('a spreadsheet', () => {
   })
 
   test('that is no XML inside is refused', async () => {
-    await expect(texts(xlsxOf({ Terms: '<row><c>' }, []))).rejects.toThrow('a whole spreadsheet')
+    await expect(texts(xlsxOf({ Terms: '<row><c>' }, []))).rejects.toThrow('an intact spreadsheet')
   })
 })
 
@@ -213,7 +217,7 @@ describe('an OpenDocument spreadsheet', () => {
   test('with more equal rows than a list has, or no XML inside, is refused', async () => {
     const many = `${header}<table:table-row table:number-rows-repeated="9000000">${text('shoes')}</table:table-row>`
     await expect(texts(odsOf({ Terms: many }))).rejects.toThrow('got 9000000 times')
-    await expect(texts(odsOf({ Terms: '<a>' }))).rejects.toThrow('a whole spreadsheet')
+    await expect(texts(odsOf({ Terms: '<a>' }))).rejects.toThrow('an intact spreadsheet')
   })
 
   test('of another kind is refused', async () => {
@@ -221,7 +225,7 @@ describe('an OpenDocument spreadsheet', () => {
       mimetype: 'application/vnd.oasis.opendocument.text',
       'content.xml': '',
     })
-    await expect(texts(document)).rejects.toThrow('a spreadsheet of another kind')
+    await expect(texts(document)).rejects.toThrow('an unsupported spreadsheet')
   })
 })
 
@@ -262,10 +266,14 @@ describe('JSON lines', () => {
 
   test.each([
     ['another line', '{"query":"shoes"}\nhats\n', 'list.bin:2: expected a JSON object or string'],
-    ['several queries in one', '{"query":"a"}\n{"query":["b","c"]}\n', 'a text in "query", got'],
+    ['several queries in one', '{"query":"a"}\n{"query":["b","c"]}\n', 'text in "query", got'],
     ['a cut line', '{"query":"shoes"}\n{"query":"ha', 'list.bin:2: expected a JSON object'],
     ['no query', '{"made":"today"}\n{"made":"now"}\n', 'what seems to be JSON'],
-    ['two fields of queries', '{"query":"a","keyword":"b"}\n', 'list.bin:1: expected one column'],
+    [
+      'two fields of queries',
+      '{"query":"a","keyword":"b"}\n',
+      'list.bin:1: expected one query column',
+    ],
     ['other bytes', Buffer.from('{"query":"caf\u00e9"}\n', 'latin1'), 'to be UTF-8'],
     ['a line of 2 MB', `{"query":"a"}\n"${'a'.repeat(2_000_000)}`, 'list.bin:2: expected lines'],
   ])('with %s are refused', async (_, bytes, reason) => {

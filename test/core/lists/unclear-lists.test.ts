@@ -93,10 +93,10 @@ describe('a list whose header is unclear', () => {
   test.each([
     [
       'keyword,volume,keyword\na,1,b\n',
-      'expected one column of queries, got "keyword" (1), "keyword" (3)',
+      'expected one query column, got "keyword" (1), "keyword" (3)',
     ],
-    ['query,keyword\na,b\n', 'expected one column of queries'],
-    ['q,gl,gl\na,us,de\n', 'expected one column gl, got two'],
+    ['query,keyword\na,b\n', 'expected one query column'],
+    ['q,gl,gl\na,us,de\n', 'expected one gl column, got two'],
     ['__proto__,constructor\na,b\nc,d\n', '"__proto__"'],
   ])('as in %j is refused', async (text, problem) => {
     await expect(read(text)).rejects.toThrow(problem)
@@ -142,7 +142,7 @@ describe('a list of several columns without a header', () => {
       'the first row is 1 "red shoes", 2 "footwear"',
     )
     await expect(read(words, { header: false, column: 'keyword' })).rejects.toThrow(
-      'with the number',
+      'the number of the query column',
     )
     expect((await read('keyword\nboots\n', { header: false })).texts).toEqual(['keyword', 'boots'])
   })
@@ -205,7 +205,7 @@ describe('a list without queries', () => {
     'but of dates or addresses such as %j is refused, unless each line is said to be one',
     async (text) => {
       await expect(read(text)).rejects.toThrow(
-        /expected a column of queries .*; type --delimiter none if each line is one query$/,
+        /expected a query column .*; type --delimiter none if each line is one query$/,
       )
       const lines = text.split(/\r?\n/).filter((line) => line !== '')
       expect((await read(text, { delimiter: 'none' })).texts).toEqual(lines)
@@ -289,7 +289,7 @@ describe('a line without end', () => {
       for await (const piece of list.pieces) expect(piece.queries.length).toBeLessThan(2)
     }
     await expect(drain()).rejects.toThrow(
-      /standard input:3: expected lines of a query list, got one of more than 1 MiB/,
+      /standard input:3: expected lines of a query list, got a line longer than 1 MiB/,
     )
     expect(given).toBeLessThan(8)
   })

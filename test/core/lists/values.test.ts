@@ -127,7 +127,7 @@ describe('values of a row', () => {
     expect(() => readDefaults({ device: 'tv' })).toThrow('--device')
     expect(() => readDefaults({ place: [' '] })).toThrow('--place')
     expect(() => readDefaults({ country: 'us,usa' })).toThrow(
-      'expected another value for --country, got "usa"; gl is not a two-letter country code',
+      'expected a valid value for --country, got "usa"; gl is not a two-letter country code',
     )
     expect(() => readDefaults({ language: 'pt_BR' })).toThrow('--language')
   })

@@ -21,7 +21,7 @@ const odd = (night: Partial<JudgedNight>, usual?: NightFigures[]) => judge(night
 
 describe('a night', () => {
   test.each([
-    [{ answered: 0, empty: 0 }, 'none of 100 queries was answered'],
+    [{ answered: 0, empty: 0 }, 'none of the 100 queries was answered'],
     [{ answered: 60 }, '60 % of the queries were answered, usually 98 %'],
     [{ empty: 98, depth: null }, '100 % of the answers have no result, usually 1 %'],
     [{ answered: 50, unreadable: 48 }, '49 % of the answers cannot be read, usually 0 %'],

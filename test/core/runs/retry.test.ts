@@ -157,24 +157,16 @@ describe('failed tasks of several runs of one list', () => {
 
 describe('a mistyped argument', () => {
   test.each([
-    ['retry', ['--run', '999'], 'which no run has'],
+    ['retry', ['--run', '999'], 'the number of an existing run, got 999'],
     ['retry', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
-    ['status', ['--run', '999'], 'which no run has'],
-    ['reparse', ['--run', '999'], 'which no run has'],
+    ['status', ['--run', '999'], 'the number of an existing run, got 999'],
+    ['reparse', ['--run', '999'], 'the number of an existing run, got 999'],
     ['cancel', ['--run', '999'], 'expected run 999 to be open'],
-    [
-      'retry',
-      ['--run', 'last'],
-      'to be the number of a run, got "last"; npm run status shows them',
-    ],
-    ['status', ['--run', '0'], 'to be the number of a run, got "0"'],
-    ['reparse', ['--run', '1.5'], 'to be the number of a run, got "1.5"'],
-    ['cancel', ['--run', ''], 'to be the number of a run, got ""'],
-    [
-      'cancel',
-      [],
-      'expected --run with the number of a run or --list with the name of a list, got nothing',
-    ],
+    ['retry', ['--run', 'last'], 'to be a run number, got "last"; npm run status lists the runs'],
+    ['status', ['--run', '0'], 'to be a run number, got "0"'],
+    ['reparse', ['--run', '1.5'], 'to be a run number, got "1.5"'],
+    ['cancel', ['--run', ''], 'to be a run number, got ""'],
+    ['cancel', [], 'expected --run with a run number or --list with a list name, got nothing'],
     ['cancel', ['--run', '1', '--list', 'test'], 'got both'],
     ['cancel', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
     ['retry', ['--tag', 'nosuch'], '"nosuch"; tags so far: none'],

@@ -117,7 +117,9 @@ describe('the status', () => {
   })
 
   test('says how many runs it leaves out', () => {
-    expect(formatStatus(view({ older: 7 }))).toContain('and 7 older: npm run status -- --run N')
+    expect(formatStatus(view({ older: 7 }))).toContain(
+      'and 7 older; to see a run: npm run status -- --run N',
+    )
     expect(formatStatus(view())).not.toContain('older')
   })
 
@@ -126,7 +128,7 @@ describe('the status', () => {
     [
       'a budget that was spent needs a greater one',
       { unaffordable: 2 },
-      'the budget of run 9 or of list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
+      'the budget of run 9 or of the list list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
     ],
   ])('names the next step for the newest incomplete run: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]

@@ -98,7 +98,7 @@ describe('after a period without a scheduler', () => {
         { ...missed, date: '2026-10-04' },
       ])
       expect(table.told).toEqual([
-        `words of 2026-10-03 02:00 to 2026-10-04 02:00 (2 times) Europe/Berlin missed: ${note}`,
+        `words, due 2026-10-03 02:00 to 2026-10-04 02:00 (2 times) Europe/Berlin, missed: ${note}`,
       ])
       expect(await table.runs()).toEqual([])
     },

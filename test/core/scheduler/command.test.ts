@@ -93,7 +93,7 @@ describe('the command for nights', () => {
     const { code, stdout, stderr } = await run('nightly', ['--once', '--file', file], env)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain(`${file}:2: cron: expected five cron fields`)
-    expect(stderr).toMatch(/good of .* is run \d+/)
+    expect(stderr).toMatch(/good, due .*, is run \d+/)
   })
 
   test('refuses a desk with a command that ends at once, before anything is opened', async () => {
@@ -101,7 +101,7 @@ describe('the command for nights', () => {
       const { code, stderr } = await run('nightly', [flag, '--desk'], {
         DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
       })
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`got it with ${flag};`)])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`got --desk with ${flag};`)])
     }
   })
 

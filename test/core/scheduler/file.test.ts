@@ -91,6 +91,8 @@ describe('the file of schedules', () => {
     ])
     const { schedules, refusals } = await load(line('one', 'a.csv'))
     expect(schedules).toEqual([])
-    expect(refusals[0]?.problem).toContain(`"a" is the list of ${join(folder, 'other', 'a.csv')}`)
+    expect(refusals[0]?.problem).toContain(
+      `"a" is the list read from ${join(folder, 'other', 'a.csv')}`,
+    )
   })
 })

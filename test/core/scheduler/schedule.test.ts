@@ -81,7 +81,7 @@ describe('a line of the schedule file', () => {
     ['cadence', 'adaptive lend', '"adaptive 14d"'],
     ['schedule', '', 'a short name'],
     ['schedule', 'two\nlines', 'a short name'],
-    ['list', '', 'the path of a list'],
+    ['list', '', 'the path to a list'],
   ])(
     'with %s %j is rejected with its number and the expected value, and the others continue',
     (...given) => {

@@ -32,7 +32,7 @@ describe('a body that is not an answer', () => {
 
   test('because it was truncated says so, without quoting it', () => {
     expect(read('{"secret": "abc', true).parseError).toBe(
-      'expected a whole body, got the first 15 bytes of one',
+      'expected a complete body, got only the first 15 bytes',
     )
   })
 })

@@ -12,7 +12,7 @@ const budgets = [
     whose: 'of a run',
     order: { budget: 3 },
     env: {},
-    said: 'enqueue its list again with a greater --budget',
+    said: 'enqueue its list again with a larger --budget',
   },
   {
     whose: 'of the day',
@@ -71,7 +71,7 @@ describe('the exit code of a worker', () => {
         select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
         from tasks where state = 'open'`.execute(mill.db)
       const [{ until } = { until: '' }] = rows
-      expect(ended.stderr).toContain(`asked to try "query 77" not before ${until}`)
+      expect(ended.stderr).toContain(`asked not to try "query 77" before ${until}`)
       expect(JSON.parse(ended.stdout)).toMatchObject({
         finish: 'stalled',
         waiting: { tasks: 1, query: 'query 77', until },
@@ -90,7 +90,7 @@ describe('the exit code of a worker', () => {
     await mill.plan(queries(3))
     const ended = await run('work', ['--drain'], mill.env)
     expect(ended.stderr).toMatch(
-      /the API asked to make no call before \d{4}-.*Z; run the same command/,
+      /the API asked for no calls before \d{4}-.*Z; run the same command/,
     )
     expect(ended.code).toBe(5)
   })
@@ -103,7 +103,7 @@ describe('the exit code of a worker', () => {
       where id = (select min(id) from tasks)`.execute(mill.db)
     const ended = await run('work', ['--drain'], mill.env)
     expect(ended.stderr).toContain(
-      '2 answered, 0 reused, 0 failed, 0 unknown; 1 other tasks of its runs',
+      '2 answered, 0 reused, 0 failed, 0 unknown; 1 other tasks of these runs',
     )
     expect(ended.code).toBe(1)
   })

@@ -34,7 +34,7 @@ describe('a drain', () => {
     api.set({ cost: 3, faults: ['query 1 ', 'query 2 '].map((match) => ({ ...refused, match })) })
     await mill.plan(queries(8).map((q) => `${q} again`))
     const second = await run('work', ['--drain', '--json'], mill.env)
-    expect(second.stderr).toContain('failures in its runs: 2 INVALID_QUERY')
+    expect(second.stderr).toContain('failures in these runs: 2 INVALID_QUERY')
     expect(second.stderr).toMatch(
       /answers took [\d.]+ s \(median\), [\d.]+ s \(95th percentile\); 16 credits expected at earlier prices, 18 paid/,
     )

@@ -65,7 +65,7 @@ test('a drain with a read-only database gives up with 5, and the next start sett
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
   expect(said.join('\n')).toContain('settled 4 answers that a worker had received before it ended')
-  expect(said.join('\n')).toContain('2 answers in the log of a worker cannot be settled')
+  expect(said.join('\n')).toContain("2 answers in a worker's log cannot be settled")
   expect(spooled(mill)).toEqual([`${other}.left`])
   expect(await broken(mill)).toEqual([])
 })
@@ -131,7 +131,7 @@ test('a worker whose answers neither the database nor a file accepts exits with 
   writeFileSync(folder, 'no folder any more')
   work.kill('SIGTERM')
   const { code, stderr } = await work.ended
-  expect(stderr).toContain('4 paid answers lost (4 credits) and may be bought again')
+  expect(stderr).toContain('4 paid answers lost (4 credits), which may be bought again')
   expect(stderr).not.toContain('    at ')
   expect(code).toBe(5)
 })

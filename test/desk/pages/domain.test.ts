@@ -68,7 +68,7 @@ describe('the page of a domain', () => {
 
   test('reads a part of ten years, and counts moves from the first answers', async () => {
     const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
-    expect(text).toContain('more days are not read at once')
+    expect(text).toContain('the most days that one page shows')
     expect(text).toContain('on 2026-01-01 and on 2026-01-03')
     expect(text).toContain('Won (1)')
   })

@@ -94,7 +94,7 @@ describe('the page of a ranking URL', () => {
       'No answer in this period',
     )
     expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
-      'more days are not read',
+      'the most days that one page shows',
     )
   })
 })

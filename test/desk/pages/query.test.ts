@@ -98,7 +98,7 @@ describe('the page of a query', () => {
 
   test('reads a part of ten years, and says so', async () => {
     const text = await scene.view(`/queries/${boots}?since=2016-01-01&until=2026-01-04`)
-    expect(text).toContain('more days are not read at once')
+    expect(text).toContain('the most days that one page shows')
     expect(text).toContain('rank of us.com 2')
   })
 
@@ -158,7 +158,7 @@ describe('nights of a query', () => {
 
   test('a night without an answer names its neighbours', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-02`)
-    expect(text).toContain('The nearest ones are of 2026-01-01 and 2026-01-03')
+    expect(text).toContain('The nearest answers are from 2026-01-01 and 2026-01-03')
   })
 
   test('the stored body is served byte for byte, as a file and under no other query', async () => {
@@ -222,9 +222,9 @@ describe('days of a query without an answer to show', () => {
   test('each show their reason', async () => {
     const page = `/queries/${silent.story.idOf('socks')}?since=2026-02-01&until=2026-02-05`
     const text = await silent.view(page)
-    expect(text).toContain('2026-02-02: answered in a suspect night, left out')
+    expect(text).toContain('2026-02-02: answered on a suspect night, left out')
     expect(text).toContain('2026-02-03: answered, not readable')
-    expect(text).toContain('2026-02-04: not asked, the budget was used')
+    expect(text).toContain('2026-02-04: not asked: the budget was used')
     expect(text).not.toContain('2026-02-01: a')
     expect(text).not.toContain('2026-02-05: a')
     expect(await silent.view(`${page}&suspects=show`)).not.toContain('suspect night, left out')

@@ -204,6 +204,6 @@ describe('a page of some queries or days', () => {
     await tell()
     const found = await readOf({ since: '2020-01-01', until: '2026-01-04' })
     expect(found.figures.span).toEqual({ since: '2024-12-01', until: '2026-01-04', cut: true })
-    expect(renderPage(found, made)).toContain('(the most that one page shows)')
+    expect(renderPage(found, made)).toContain('(the most days that one page shows)')
   })
 })

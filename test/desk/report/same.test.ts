@@ -62,13 +62,9 @@ describe('report and desk', () => {
         'Share of voice of us.com, day by day',
         'Queries for which us.com ranks at 1 to 3, 4 to 10 and further down, day by day',
       ],
-      ['Positions in numbers', 'Domains that gained or lost clicks', 'Domains of the same answers'],
+      ['Positions in numbers', 'Domains that gained or lost clicks', 'Domains in the same answers'],
     ],
-    [
-      '/lists/1',
-      ['Queries of main to be asked, and those answered, day by day'],
-      ['Coverage day by day'],
-    ],
+    ['/lists/1', ['Queries of main to be asked and answered, day by day'], ['Coverage day by day']],
   ])(
     'show the same charts and tables of %s, character for character',
     async (path, pictures, tables) => {

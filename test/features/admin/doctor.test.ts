@@ -15,7 +15,7 @@ describe('doctor', () => {
       // prettier-ignore
       ['node', 'settings', 'disk', 'database', 'queue', 'schedules', 'api', 'webhook'],
     )
-    expect(checks[3]?.said).toMatch(/^PostgreSQL \d+ at DATABASE_URL, its tables are up to date$/)
+    expect(checks[3]?.said).toMatch(/^PostgreSQL \d+ at DATABASE_URL; its tables are up to date$/)
   })
 
   test('says which server is unreachable and continues with the other checks', async () => {

@@ -35,7 +35,7 @@ describe('npm run health', () => {
     expect((await worker.ended).code).toBe(0)
     const dead = await run('health', [], env)
     expect([dead.code, dead.stdout]).toEqual([5, ''])
-    expect(dead.stderr).toMatch(/^error: expected an answer of http:\/\/127\.0\.0\.1:\d+\/livez/)
+    expect(dead.stderr).toMatch(/^error: expected an answer from http:\/\/127\.0\.0\.1:\d+\/livez/)
   })
 
   test('checks the tables if no process can be queried', async () => {
@@ -52,7 +52,7 @@ describe('npm run health', () => {
     const { code, stderr } = await run('health', [], { MILL_HOME: '/nowhere/at/all' })
     expect([code, stderr]).toEqual([
       5,
-      'error: expected a database, got none: DATABASE_URL is not set, and no PostgreSQL of this folder runs\n',
+      'error: expected a database, got none: DATABASE_URL is not set, and no PostgreSQL is running for this folder\n',
     ])
   })
 

@@ -35,7 +35,7 @@ describe('npm run rebuild -- --days', () => {
     expect(first.code).toBe(0)
     expect(JSON.parse(first.stdout)).toEqual({ days: 4, open: 0, begun: 0, waiting: 0 })
     expect(first.stderr).toContain(
-      '2026-01-01 is summed up, 3 to go\n2026-01-02 is summed up, 2 to go',
+      '2026-01-01: sums stored, 3 days to go\n2026-01-02: sums stored, 2 days to go',
     )
     expect(await keptDays()).toEqual(days)
     const second = await rebuild('--days', '--json')
@@ -46,7 +46,7 @@ describe('npm run rebuild -- --days', () => {
   test('starts with the day that --since names, and leaves earlier ones to the next command', async () => {
     expect((await rebuild('--days', '--since', '2026-01-03')).code).toBe(0)
     expect(await keptDays()).toEqual(days.slice(2))
-    expect((await rebuild('--days')).stderr).toContain('2 days summed up')
+    expect((await rebuild('--days')).stderr).toContain('sums of 2 days stored')
     expect(await keptDays()).toEqual(days)
   })
 
@@ -58,9 +58,7 @@ describe('npm run rebuild -- --days', () => {
     const { code, stderr, stdout } = await rebuild('--days', '--json')
     expect(JSON.parse(stdout)).toEqual({ days: 1, open: 0, begun: 1, waiting: 2 })
     expect(stderr).toContain('1 day in progress in another process')
-    expect(stderr).toContain(
-      '2 days left out: a run of the same day or of an earlier one is still open',
-    )
+    expect(stderr).toContain('2 days left out: a run of the same or an earlier day is still open')
     expect(code).toBe(0)
     expect(await keptDays()).toEqual(['2026-01-01'])
   })

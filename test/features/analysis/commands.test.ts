@@ -87,7 +87,7 @@ describe('commands for analysts', () => {
 
   test('internal tables are withheld, with a hint about what may be read', async () => {
     const message =
-      /^error: expected views of analysts or tables of answers.*got: accounts, an internal table of querymill, which is neither shown nor exported; docs\/schema\.md says/
+      /^error: expected analyst views or tables of answers.*got: accounts, an internal table of querymill, which is neither shown nor exported; docs\/schema\.md lists/
     const written = await call('export', 'accounts', '--to', 'accounts.csv')
     expect(written.code).toBe(2)
     expect(written.stderr).toMatch(message)
@@ -144,10 +144,10 @@ describe('commands for analysts', () => {
 
   test('invalid arguments of an export are refused with the valid ones', async () => {
     for (const [args, message] of [
-      [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
+      [['movers', '--rows', '3'], /expected --where, --list, .* after movers, got --rows/],
       [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
       [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
-      [['--question', 'domains', '--where', 'true'], /got it beside --question/],
+      [['--question', 'domains', '--where', 'true'], /got --where with --question/],
       [['movers', '--format', 'xml'], /--format/],
     ] as const) {
       const { code, stderr } = await call('export', ...args, '--to', 'no.file')

@@ -115,7 +115,7 @@ describe('our domains', () => {
     })
     expect([tried.code, tried.stderr]).toEqual([
       2,
-      'error: expected a login that may change our domains, got a read-only one\n',
+      'error: expected a login that may change our domains, got a read-only login\n',
     ])
     await database.pool.query(`drop role ${name}`)
   })

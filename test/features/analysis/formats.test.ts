@@ -140,7 +140,7 @@ test('a report is not written over a file whose name has another format', async 
   const { code, stderr } = await call('report', '--to', 'figures.parquet')
   expect([code, stderr]).toEqual([
     2,
-    'error: expected --to with a file for HTML, got figures.parquet; name one that ends in .html\n',
+    'error: expected --to with an HTML file, got figures.parquet; choose a name that ends in .html\n',
   ])
   expect(read('figures.parquet')).toBe('what was there')
 })

@@ -70,7 +70,7 @@ describe("an analyst's login of its own", () => {
     await expect(open(database.url)).rejects.toThrow(
       'which may do more; npm run migrate -- --analyst',
     )
-    await expect(open(url, 'another')).rejects.toThrow('got another one')
+    await expect(open(url, 'another')).rejects.toThrow('got another database')
   })
 
   test('is used by the desk and npm run sql, and the desk says so', async () => {

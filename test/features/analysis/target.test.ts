@@ -192,8 +192,9 @@ describe('an unwritable target', () => {
     const wrong = {
       [folder]: 'got a folder; name a file in it',
       [join(folder, 'here')]: 'got a folder; name a file in it',
-      [join(folder, 'no', 'out.csv')]: 'got a file in a folder that is not there; make the folder',
-      [join(folder, 'file', 'out.csv')]: 'got a path through a file; check the path',
+      [join(folder, 'no', 'out.csv')]:
+        'got a file in a folder that does not exist; create the folder',
+      [join(folder, 'file', 'out.csv')]: 'got a path that uses a file as a folder; check the path',
       [join(folder, 'loop')]: 'got a link to itself; name the file',
     }
     for (const [path, message] of Object.entries(wrong)) {

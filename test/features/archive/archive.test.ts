@@ -101,7 +101,9 @@ describe('an obstacle for the archive', () => {
       report: () => undefined,
     }
     const { problems } = await checkArchive(days, asked)
-    await expect(returnAll(database)).rejects.toThrow(/nothing was changed|put back|another/)
+    await expect(returnAll(database)).rejects.toThrow(
+      /nothing was changed|restore the original file|another/,
+    )
     // The newest day was restored first; nothing of the changed one was.
     const now = await readArchivedDays(database.db)
     expect(now.map(({ run_date: day }) => day)).toEqual(['2025-01-01', '2025-01-02'])
@@ -114,9 +116,7 @@ describe('an obstacle for the archive', () => {
     const path = 'organic_results/run_date=2025-01-02/1-001.parquet'
     const problems = await sabotage(() => rmSync(join(folder, path)))
     expect(problems).toEqual([
-      expect.stringContaining(
-        `expected the file ${join(folder, path)} of the archive, got nothing there`,
-      ),
+      expect.stringContaining(`expected the archive file ${join(folder, path)}, got nothing there`),
     ])
   })
 
@@ -141,7 +141,9 @@ describe('an obstacle for the archive', () => {
     const before = await readTables(database.pool)
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'archive.json'), '{"installation": "another"}')
-    await expect(moveAll(database, { folder })).rejects.toThrow('one of another installation')
+    await expect(moveAll(database, { folder })).rejects.toThrow(
+      'an archive of another installation',
+    )
     writeFileSync(join(folder, 'file'), '')
     await expect(moveAll(database, { folder: join(folder, 'file') })).rejects.toThrow(
       /to be writable, got something else there/,

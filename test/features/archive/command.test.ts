@@ -48,7 +48,7 @@ describe('a manifest', () => {
       'm.json of another installation',
     )
     for (const version of [2, 4])
-      expect(() => read({ ...said, version })).toThrow(`to be of layout 3, got ${version}`)
+      expect(() => read({ ...said, version })).toThrow(`to have layout 3, got ${version}`)
     expect(() => read({ ...said, more: true })).toThrow('got something else')
     expect(() => parseManifest('{"archive', 'm.json', 'ours')).toThrow('got something else')
   })

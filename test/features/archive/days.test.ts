@@ -35,7 +35,7 @@ test('the name of a type in a manifest is only a name, and never SQL', async () 
   async function* none(): AsyncGenerator<Buffer> {}
   const columns = [{ name: 'name', type: 'text); drop table lists; --' }]
   await expect(stageRows(client, { table: 'lists', columns }, none())).rejects.toThrow(
-    'expected the name of a type in the manifest',
+    'expected a type name in the manifest',
   )
   client.release()
 })

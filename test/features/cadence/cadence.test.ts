@@ -70,8 +70,11 @@ describe('npm run cadence', () => {
   })
 
   test.each([
-    [['--list', 'nobody'], 'expected --list to name a list that was answered, got nobody'],
-    [['--longest', '0d'], 'expected --longest to be whole days from 1d to 365d, got 0d'],
+    [['--list', 'nobody'], 'expected --list to name a list with answers, got nobody'],
+    [
+      ['--longest', '0d'],
+      'expected --longest to be a number of whole days from 1d to 365d, got 0d',
+    ],
     [['--share', '0%'], 'expected --share to be a percentage from 1% to 100%, got 0%'],
   ])('refuses %j with one line', async (flags, line) => {
     const { code, stderr } = await cadence('--backtest', ...flags)

@@ -162,7 +162,7 @@ describe('a filter', () => {
 
   test('that is invalid or empty is refused with the given text', () => {
     expect(() => readFilter({ match: ['/(/'] })).toThrow(
-      /expected --match .* got \/\(\/, which is none/,
+      /expected --match .* got \/\(\/, which is not valid/,
     )
     expect(() => readFilter({ not: [' '] })).toThrow(/expected --not to be words .* got " "/)
   })

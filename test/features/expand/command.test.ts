@@ -22,7 +22,9 @@ describe('npm run expand', () => {
     expect((await expandOnce('--yes')).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
     )
-    expect((await expandOnce('--yes')).stdout).toContain('round 1 is queued: 4 queries of')
+    expect((await expandOnce('--yes')).stdout).toContain(
+      'round 1 is queued: the next round waits for answers to 4 queries in the list "seeds-expanded"',
+    )
     await mill.drain()
     expect((await expandOnce('--yes')).stdout).toContain(
       'from        4 answers of round 1, which name 32 related',
@@ -120,8 +122,8 @@ describe('npm run expand', () => {
       said.push(`${code} ${/^error: (.{30})/m.exec(stderr)?.[1]}`)
     }
     expect(said).toEqual([
-      '2 expected --list with the name ',
-      '2 expected --credits with the mo',
+      '2 expected --list with a list na',
+      '2 expected --credits with the ma',
       '2 expected --credits to be a who',
       '2 expected --match to be words o',
       '2 expected --list to be the name',
@@ -152,7 +154,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy: the answers to the list "seeds" name 8 related texts that you never asked; left out: 8 by --match and --not\n',
     ])
   })
 })

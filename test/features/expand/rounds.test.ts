@@ -60,8 +60,8 @@ describe('the flags', () => {
   const refused = (flags: ExpandFlags) => () => readOrder(flags)
 
   test('need a list and credits', () => {
-    expect(refused({ credits: '5' })).toThrow(/expected --list with the name of a list, got none/)
-    expect(refused({ list: 'a' })).toThrow(/expected --credits with the most/)
+    expect(refused({ credits: '5' })).toThrow(/expected --list with a list name, got none/)
+    expect(refused({ list: 'a' })).toThrow(/expected --credits with the maximum/)
   })
 
   test('allow at least one credit and at least one round', () => {

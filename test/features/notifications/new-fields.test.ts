@@ -54,7 +54,7 @@ test('a field that no answer of an API had before is reported once, with the num
       api: 'api.example.com',
       list: 'main',
       run_date: '2026-01-02',
-      text: 'querymill: answers of api.example.com in run 2 of main for 2026-01-02 have fields that no earlier answer had: questions (2 answers), result.price (2 answers); npm run sql -- answers --show fields',
+      text: 'querymill: answers from api.example.com in run 2 of main for 2026-01-02 have fields that no earlier answer had: questions (2 answers), result.price (2 answers); npm run sql -- answers --show fields',
       fields: [
         { place: 'answer', field: 'questions', answers: 2 },
         { place: 'result', field: 'price', answers: 2 },

@@ -76,7 +76,7 @@ describe('a rank alert', () => {
     expect(ends[0]).toMatchObject({
       ...{ event: 'rank_recovered', alert: 'lost', found: 1, because: null },
       text: expect.stringMatching(
-        /^querymill: rank alert lost is over on 2026-03-03, at 4\. It was: a4\.com dropped out of the results/,
+        /^querymill: rank alert lost ended on 2026-03-03, at 4\. It was: a4\.com dropped out of the results/,
       ),
       alerts: [{ position: 4, run_date: '2026-03-03' }],
     })
@@ -95,7 +95,7 @@ describe('a rank alert', () => {
     expect(texts).toContainEqual([
       'rank_recovered',
       expect.stringMatching(
-        /rank alert lost is withdrawn, run \d+ turned out to be suspect: a4\.com/,
+        /rank alert lost is withdrawn because run \d+ turned out to be suspect: a4\.com/,
       ),
     ])
   })

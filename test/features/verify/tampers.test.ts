@@ -155,7 +155,7 @@ const tampers: readonly Tamper[] = [
       sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
     ],
     found: [
-      'the prices of each price class match those reported by its answers',
+      'the prices of each price class match the prices that its answers report',
       'reservations are no lower than the last prices',
     ],
   },
@@ -488,7 +488,7 @@ const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
   ],
   [
     'an answer of another origin',
-    'the origin of each answer matches the account of its call',
+    'each answer has the same origin as the account of its call',
     sql`update searches set origin = 'sandbox' where id = ${oneAnswer}`,
   ],
   [

@@ -314,7 +314,7 @@ export class Process extends Connection {
       (alive) => {
         if (alive instanceof Error) return otherwise()
         if (alive === null) {
-          setBack(`it does not know worker ${this.worker}`)
+          setBack(`worker ${this.worker} is missing`)
           this.end()
           return otherwise()
         }
