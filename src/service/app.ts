@@ -4,6 +4,7 @@ import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { compress } from 'hono/compress'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
+import { errorPage, frontPage, keyPage } from './dashboard/page.ts'
 import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
@@ -55,9 +56,9 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     await parts.pool.query('select 1')
     return c.json({ ok: true })
   })
-  app.get('/', (c) => c.html(openapi.frontPage))
-  app.get('/docs/authentication', (c) => c.html(openapi.keyPage))
-  app.get('/docs/errors', (c) => c.html(openapi.errorPage))
+  app.get('/', (c) => c.html(frontPage))
+  app.get('/docs/authentication', (c) => c.html(keyPage))
+  app.get('/docs/errors', (c) => c.html(errorPage))
   return app
 }
 

@@ -43,6 +43,11 @@ export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }
 
+/** Returns the name of the help page about a status. */
+export function helpOf(status: number): string {
+  return status === 401 || status === 403 ? 'authentication' : 'errors'
+}
+
 /** An error response, section 2.4. */
 export const errorResponse = z
   .object({
@@ -68,10 +73,9 @@ export class Refusal extends MillError {
   }
 
   body(publicUrl: string): z.infer<typeof errorResponse> {
-    const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
-    const documentation = `${publicUrl}/docs/${page}`
-    const { message } = this
-    return { success: false, error: { code: statusCode(this.status), message, documentation } }
+    const documentation = `${publicUrl}/docs/${helpOf(this.status)}`
+    const error = { code: statusCode(this.status), message: this.message, documentation }
+    return { success: false, error }
   }
 }
 

@@ -67,10 +67,13 @@ type Show = (
 
 function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
-  const addForm = <Shape extends z.ZodType>(
+  const addForm = <Shape extends z.ZodRawShape>(
     path: string,
     shape: Shape,
-    change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean | number>,
+    change: (
+      fields: z.output<z.ZodObject<Shape>>,
+      id: number,
+    ) => Promise<IssuedKey | boolean | number>,
   ) =>
     app.post(`/dashboard/${path}`, async (c) => {
       try {
@@ -86,7 +89,7 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   const tickets = new Set<string>()
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
-  addForm('keys', newShape, async (form) => {
+  addForm('keys', newKey, async (form) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
     if (tickets.has(form.ticket)) {
       throw new Misuse('This form was sent before: its key was shown then.')
@@ -95,17 +98,23 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
     tickets.add(form.ticket)
     return issued
   })
-  addForm(`${key}/revoke`, sureShape, (_, id) => keys.revoke(String(id)))
-  addForm(`${key}/rotate`, graceShape, ({ grace = 24 }, id) =>
+  const sure = z.literal('yes', {
+    error: 'Revoke: tick the box first, because it cannot be undone',
+  })
+  addForm(`${key}/revoke`, { sure }, (_, id) => keys.revoke(String(id)))
+  addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
     keys.rotate({ id, graceMs: grace * hourMs }),
   )
-  addForm(`${key}/change`, changeShape, ({ name, rate = null }, id) =>
+  addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
   )
-  addForm(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
-    keys.topUp({ account: id, credits }),
+  const credits = whole('Credits', 1, 1_000_000_000_000)
+  addForm(`${account}/top-up`, { credits }, ({ credits: more = 0 }, id) =>
+    keys.topUp({ account: id, credits: more }),
   )
-  addForm(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
+  addForm(`${account}/plan`, { plan: z.string() }, ({ plan }, id) =>
+    keys.changePlan({ account: id, plan }),
+  )
 }
 
 /**
@@ -119,7 +128,7 @@ export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
   app.post('/usage', async (c) => {
-    const { key: text } = await readForm(c, keyShape)
+    const { key: text } = await readForm(c, { key: z.string().default('') })
     const key = await keys.find(text.trim())
     if (key === null) {
       const problem = 'API key is invalid or has been revoked'
@@ -135,14 +144,13 @@ function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
 
-async function readForm<Shape extends z.ZodType>(
-  c: Context<DoorEnv>,
-  shape: Shape,
-): Promise<z.output<Shape>> {
+async function readForm<Shape extends z.ZodRawShape>(c: Context<DoorEnv>, shape: Shape) {
   if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
     throw new Refusal(400, 'The form is too large')
   }
-  const form = shape.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
+  const form = z
+    .object(shape)
+    .safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
   if (form.success) return form.data
   throw new Misuse(form.error.issues[0]?.message ?? 'The form is not valid')
 }
@@ -151,36 +159,27 @@ function whole(name: string, least: number, most: number) {
   const error = `${name}: expected a whole number from ${least} to ${most}`
   return z
     .string()
-    .regex(/^\d{0,15}$/, { error })
+    .transform((text) => (text === '' ? undefined : Number(text)))
+    .pipe(z.int({ error }).min(least, { error }).max(most, { error }).optional())
     .optional()
-    .transform((text = '') => (text === '' ? undefined : Number(text)))
-    .refine((value) => value === undefined || (value >= least && value <= most), { error })
 }
 
 const nameField = z
   .string()
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
-const rate = whole('Requests a second', 1, 1_000_000)
-const changeShape = z.object({ name: nameField, rate })
-const sureShape = z.object({
-  sure: z.literal('yes', { error: 'Revoke: tick the box first, because it cannot be undone' }),
-})
-const graceShape = z.object({ grace: whole('Hours', 0, 8760) })
-const creditsShape = z.object({ credits: whole('Credits', 1, 1_000_000_000_000) })
-const planShape = z.object({ plan: z.string() })
-const keyShape = z.object({ key: z.string().default('') })
-const newShape = z.object({
+const rateField = whole('Requests a second', 1, 1_000_000)
+const newKey = {
   ticket: z.string().default(''),
   name: nameField,
-  rate,
+  rate: rateField,
   kind: z.enum(keyKinds),
   plan: z.string().default('free'),
   credits: whole('Credits', 0, 1_000_000_000_000),
   account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
-})
+}
 
-function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
+function toOrder({ plan, credits, ...form }: z.output<z.ZodObject<typeof newKey>>) {
   if (plan !== 'prepaid') return { ...form, plan }
   if (form.account === undefined && credits === undefined) {
     throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
@@ -199,9 +198,10 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   return (c) => {
     if (password === null) {
       if (isHere(c)) return
-      const text =
-        'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere'
-      throw new Refusal(403, text)
+      throw new Refusal(
+        403,
+        'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere',
+      )
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
@@ -229,10 +229,8 @@ function digest(password: string): Buffer {
  */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
-  return (
-    isLocal(c.env.incoming.socket) &&
-    isLoopback(parseUrl(`http://${c.req.header('host')}`)?.hostname ?? '')
-  )
+  const host = parseUrl(`http://${c.req.header('host')}`)?.hostname ?? ''
+  return isLocal(c.env.incoming.socket) && isLoopback(host)
 }
 
 /** Accepts a form only from a page of this service, to prevent cross-site request forgery. */
