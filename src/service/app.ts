@@ -52,10 +52,9 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.doc31('/openapi.json', () => openapi.openapiHead(parts.publicUrl()))
   addDashboard(app, parts)
   addUsagePage(app, parts)
-  app.get('/healthz', async (c) => {
-    await parts.pool.query('select 1')
-    return c.json({ ok: true })
-  })
+  app.get('/healthz', async (c) =>
+    c.json({ ok: (await parts.pool.query('select 1')).rowCount === 1 }),
+  )
   app.get('/', (c) => c.html(frontPage))
   app.get('/docs/authentication', (c) => c.html(keyPage))
   app.get('/docs/errors', (c) => c.html(errorPage))
@@ -89,22 +88,15 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       gone: c.req.raw.signal,
       deadline: arrivalOf(c.env.incoming) + parts.deadlineMs,
     }
+    // Nothing is stored for a test key, so that balance and usage stay unchanged.
     const { answer, used, remaining, again, ignored, partial } =
       key.kind === 'live'
         ? await sellAnswer(parts, order)
-        : // Nothing is stored for a test key, so that balance and usage stay unchanged.
-          { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
+        : { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
     const { interpretation, ...found } = answer
-    const body = {
-      success: true as const,
-      query: search.q,
-      ...found,
-      credits_used: used,
-      credits_remaining: remaining,
-      // The field is absent from the JSON if the query was searched as sent. The specification has only the other ten
-      // fields.
-      interpretation,
-    }
+    const credits = { credits_used: used, credits_remaining: remaining }
+    // The specification has no `interpretation`: it is absent from the JSON if the query was searched as sent.
+    const body = { success: true as const, query: search.q, ...found, ...credits, interpretation }
     return c.json(body, 200, {
       ...keyHeaders(c),
       ...secureHeaders,

@@ -6,12 +6,10 @@ import { pause } from '../base/waiting.ts'
 import { cost, creditsLeft, type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
+import type { Claim } from './stored-answers.ts'
 
 /** Credits that are reserved for one request until they are settled or refunded. */
-interface Charge {
-  readonly id: number
-  readonly accountId: number
-}
+type Charge = Readonly<Record<'id' | 'accountId', number>>
 
 export interface PaidSearch {
   readonly key: FoundKey
@@ -30,7 +28,6 @@ async function reserveCredits(
   pool: pg.Pool,
   { key, search }: PaidSearch,
 ): Promise<Charge | Refusal> {
-  // The highest possible cost of the search.
   const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
@@ -54,8 +51,7 @@ async function reserveCredits(
     // PostgreSQL cannot store NUL.
     values: [key.accountId, most, key.id, search.q.replaceAll('\0', '\u{fffd}'), search.num],
   })
-  const id = rows[0]?.id
-  if (id !== undefined) return { id, accountId: key.accountId }
+  if (rows[0] !== undefined) return { id: rows[0].id, accountId: key.accountId }
   const text = `select ${creditsLeft} as remaining from accounts where id = $1`
   const left = await pool.query<{ remaining: number }>(text, [key.accountId])
   const remaining = left.rows[0]?.remaining ?? 0
@@ -73,8 +69,8 @@ interface ChargeEnding {
   readonly status: number
   readonly ms: number
   readonly provider: string
-  /** The answer to store, for a request with an idempotency key. */
-  readonly keep: { readonly key: string; readonly token: string; readonly answer: string } | null
+  /** The answer to store, and the claim to it, for a request with an idempotency key. */
+  readonly keep: { readonly claim: Claim; readonly answer: string } | null
 }
 
 /**
@@ -84,23 +80,13 @@ interface ChargeEnding {
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
-  ending: ChargeEnding,
+  { credits, status, ms, provider, keep }: ChargeEnding,
 ): Promise<number | null> {
-  const { keep } = ending
+  const claim = keep === null ? [null, null, null] : [keep.claim.key, keep.claim.token, keep.answer]
   const { rows } = await pool.query<{ remaining: number }>({
     name: 'settle',
     text: settleText,
-    values: [
-      charge.id,
-      charge.accountId,
-      ending.credits,
-      ending.status,
-      Math.round(ending.ms),
-      ending.provider,
-      keep?.key ?? null,
-      keep?.token ?? null,
-      keep?.answer ?? null,
-    ],
+    values: [charge.id, charge.accountId, credits, status, Math.round(ms), provider, ...claim],
   })
   return rows[0]?.remaining ?? null
 }
@@ -144,10 +130,6 @@ const settleText = `
 // Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
 const lookAgainMs = 25
 
-/**
- * Reserves credits for requests. If other requests may still release credits, waits for them before reporting a lack of
- * credits.
- */
 export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
@@ -159,7 +141,10 @@ export class KeyCredits {
     this.#patienceMs = patienceMs
   }
 
-  /** Reserves the credits of a search. Throws a 402, or after the patience or the deadline a 429. */
+  /**
+   * Reserves the credits of a search. Waits for credits that other requests may release. Throws a 402, or after the
+   * patience or the deadline a 429.
+   */
   async reserve(order: PaidSearch): Promise<Charge> {
     const { accountId } = order.key
     // The patience starts now, so that waiting behind other requests in the queue does not extend it.
@@ -217,8 +202,6 @@ export async function countRequest(
     'x-ratelimit-reset': '1',
   }
   if (taken <= rate) return headers
-  throw new Refusal(429, `At most ${rate} ${rate === 1 ? 'request' : 'requests'} a second`, {
-    ...headers,
-    'retry-after': '1',
-  })
+  const problem = `At most ${rate} ${rate === 1 ? 'request' : 'requests'} a second`
+  throw new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }

@@ -35,10 +35,7 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 }
 
-/**
- * Returns the error code of a status. Spec gap 7: only the codes of 401 and 403 are documented. The other codes follow
- * the same style: the HTTP phrase in capitals.
- */
+/** Spec gap 7: only the codes of 401 and 403 are documented. The others are also the HTTP phrase in capitals. */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }
@@ -79,7 +76,6 @@ export class Refusal extends MillError {
   }
 }
 
-/** The error ends the work, and nobody reads the response. */
 export function clientLeft(): Refusal {
   return new Refusal(503, 'The client disconnected; nothing was charged')
 }
@@ -92,18 +88,16 @@ export function tooLate(): Refusal {
   return new Refusal(504, 'The search took too long; nothing was charged')
 }
 
-/** An empty answer is charged, but this response is not. */
 export function noEngine(retryAfter: string): Refusal {
-  return new Refusal(503, 'No search engine answered; nothing was charged', {
-    'retry-after': retryAfter,
-  })
+  const problem = 'No search engine answered; nothing was charged'
+  return new Refusal(503, problem, { 'retry-after': retryAfter })
 }
 
-/** The message names the first problem. */
-export function refuseParams(result: {
+/** Throws a refusal that names the first problem. */
+export function refuseParams(checked: {
   readonly success: boolean
-  readonly error?: { readonly issues: readonly { readonly message: string }[] }
+  readonly error?: z.ZodError
 }): undefined {
-  if (result.success) return undefined
-  throw new Refusal(400, result.error?.issues[0]?.message ?? 'The parameters are not valid')
+  const [issue] = checked.error?.issues ?? []
+  if (issue !== undefined) throw new Refusal(400, issue.message)
 }

@@ -39,18 +39,15 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
   if (key === null) return await sellOnce(shop, order, null)
   const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
   if (claim.kind === 'kept') {
-    const answered = JSON.parse(claim.answer) as Answered
-    return { ...answered, used: claim.used, remaining: claim.remaining, again: true }
+    const { answer, used, remaining } = claim
+    return { ...(JSON.parse(answer) as Answered), used, remaining, again: true }
   }
-  try {
-    return await sellOnce(shop, order, claim)
-  } catch (error) {
+  return await sellOnce(shop, order, claim).catch(async (error: unknown) => {
     await giveUpClaim(shop.pool, claim)
     throw error
-  }
+  })
 }
 
-/** Reserves credits, searches, and settles the cost. If the search fails, all reserved credits are released. */
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
   const start = performance.now()
@@ -60,18 +57,15 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
       status,
       ms: performance.now() - start,
       provider: shop.provider.name,
-      keep: claim === null || answer === undefined ? null : { ...claim, answer },
+      keep: claim === null || answer === undefined ? null : { claim, answer },
     })
-  let answered: Answered
-  try {
-    // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
-    const over = claim === null ? order.gone : new AbortController().signal
-    answered = await beforeDeadline(shop, order, over)
-  } catch (error) {
+  // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
+  const over = claim === null ? order.gone : new AbortController().signal
+  const answered = await beforeDeadline(shop, order, over).catch(async (error: unknown) => {
     const status = error instanceof Refusal ? error.status : 500
     await settle(0, order.gone.aborted ? clientGone : status)
     throw error
-  }
+  })
   const used = cost(answered.answer.organic_results.length)
   const remaining = await settle(used, 200, JSON.stringify(answered))
   if (remaining !== null) return { ...answered, used, remaining, again: false }

@@ -4,18 +4,21 @@ import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
+/** A text without NUL and lone surrogates, which PostgreSQL cannot store. */
+const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
+
 /** A page that searches can find. One line of a corpus file holds one page. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
-  title: z.string().max(2000),
-  text: z.string().max(400_000).default(''),
+  title: storable.max(2000),
+  text: storable.max(400_000).default(''),
   lang: z
     .string()
     .regex(/^[a-z]{2,3}$/)
     .default('en'),
   /** Names of the things that the page is about, for entity recognition. */
   entities: z
-    .array(z.object({ name: z.string().min(2).max(200), type: z.string().max(50) }))
+    .array(z.object({ name: storable.min(2).max(200), type: storable.max(50) }))
     .default([]),
 })
 
@@ -32,10 +35,8 @@ export function titleAlone(title: string): string {
  * Returns further search terms of a page: a name such as `ServiceWorker` as two words, and the words of the address.
  */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
-  const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
-  const words = [...titleAlone(title).split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) =>
-    word.split(camel),
-  )
+  const texts = `${titleAlone(title)} ${decode(new URL(url).pathname)}`
+  const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))
   return [...new Set(words.filter((word) => word !== ''))].join(' ')
 }
 
