@@ -64,14 +64,15 @@ export async function findPages(
       ? allOf(known)
       : await parseOperators(run, question.operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const isPlain = question.operators === null
   const pages = await run.rows<FoundPage>({
     name: 'find',
     text: ranking,
     values: [
       meant,
       strict,
-      question.operators === null ? allOf(known, ':A') : '',
-      question.operators === null ? rare.map((term) => anyOf(term)).join(' | ') : '',
+      isPlain ? allOf(known, ':A') : '',
+      isPlain ? rare.map((term) => anyOf(term)).join(' | ') : '',
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
@@ -83,26 +84,21 @@ export async function findPages(
       known.map((term) => anyOf(term, ':AB')),
     ],
   })
-  const first = spread(pages.slice(0, leastPool))
   return {
-    pages: [...first, ...pages.slice(leastPool)],
-    // The corrected query; undefined if the query was searched as sent.
-    meant: question.operators === null ? interpret(terms) : undefined,
+    pages: [...spread(pages.slice(0, leastPool)), ...pages.slice(leastPool)],
+    meant: isPlain ? interpret(terms) : undefined,
   }
 }
 
 const longestText = 20_000
 
 /** Reads the beginning of the text of each page, for snippets. */
-export async function readTexts(
-  run: Statements,
-  pages: readonly FoundPage[],
-): Promise<Map<number, string>> {
-  if (pages.length === 0) return new Map()
+export async function readTexts(run: Statements, ids: readonly number[]) {
+  if (ids.length === 0) return new Map<number, string>()
   const rows = await run.rows<Pick<FoundPage, 'id' | 'text'>>({
     name: 'read-texts',
     text: `select id, left(body, ${longestText}) as text from documents where id = any($1)`,
-    values: [[...new Set(pages.map(({ id }) => id))]],
+    values: [ids],
   })
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
@@ -119,8 +115,8 @@ const accident = 2
 const besideSubject = 0.3
 
 /**
- * If the query contains a known name, lowers the weight of other words that are very rare. If some words of the query
- * are unknown, lowers the weight of all other words.
+ * If the query contains a known name, lowers the weight of other words: of very rare words or, beside unknown words, of
+ * all.
  */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
@@ -174,21 +170,18 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
 
 const longest = 220
 
-/**
- * Returns the part of a text that matches a query best. The part starts with a sentence, and is cut at the end of a
- * word.
- */
+/** Returns the part of a text that matches a query best, from the start of a sentence to the end of a word. */
 export function makeSnippet(q: string, text: string): string {
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
-  const stems = (given: string) => wordsOf(given).map(stem)
-  const asked = new Set(stems(q).filter((word) => !stopWords.has(word)))
+  const stems = (given: string) => new Set(wordsOf(given).map(stem))
+  const asked = [...stems(q)].filter((word) => !stopWords.has(word))
   const sentences = clean.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
-  const scores = sentences.map(
-    (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
-  )
-  // If several sentences match equally well, the first sentence is used, because the beginning of a page tells the
-  // subject of the page.
+  const scores = sentences.map((sentence) => {
+    const said = stems(sentence)
+    return asked.filter((word) => said.has(word)).length
+  })
+  // Of several equal sentences the first is used, because the beginning of a page tells its subject.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -196,15 +189,14 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-// Readers look at the first ten pages, and expect at most two pages of the same folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
 // A page of another folder moves up only if it is nearly as relevant as the page that it passes.
 const nearly = 0.6
 
 /**
  * Moves pages of other folders into the first ten if one folder fills them, for example with versions of a
- * specification. After the first two pages of the folder, its further pages keep their order. The result depends only
- * on the given pages, so that answers of different lengths show parts of the same list.
+ * specification. The result depends only on the given pages, so that answers of different lengths show parts of the
+ * same list.
  */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
@@ -224,10 +216,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left]
 }
 
-/**
- * Returns the folder of a page: the host, and the path without its last part. Pages of the same kind are in the same
- * folder.
- */
+/** Returns the host, and the path without its last part. Pages of the same kind are in the same folder. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -16,15 +16,13 @@ import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 // Half of the slots, so that one account cannot block the other accounts.
-const placesPerAccount = 2
-const waitingPerAccount = 512
+const limits = { placesPerAccount: 2, waitingPerAccount: 512 }
 
 /** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
   // If preparing fails, a search that waits for the documents reports the failure.
   const gazetteer = awaitedLater(prepare(tables))
-  const places = tables.searches.options.max
-  const queue = new FairQueue({ places, placesPerAccount, waitingPerAccount })
+  const queue = new FairQueue({ places: tables.searches.options.max, ...limits })
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
@@ -44,8 +42,7 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-// Number of candidates beyond the pages that are shown. These candidates move up on days on which other pages are
-// missing.
+// Number of further candidates, which move up on days on which other pages are missing.
 const reserve = 12
 
 async function answer(
@@ -58,16 +55,13 @@ async function answer(
   const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
     const found = await findPages(run, search, { shown, subjectsIn })
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
-    const texts = await readTexts(run, moved)
+    const ids = moved.map(({ id }) => id)
+    const texts = await readTexts(run, ids)
     const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
-    return {
-      pages: found.pages.slice(0, leastPool).map(withText),
-      ranked: moved.map(withText),
-      meant: found.meant,
-    }
+    const close = closePages(found.pages.slice(0, leastPool))
+    return { pages: close.map(withText), ranked: moved.map(withText), meant: found.meant }
   }).catch((error: unknown) => {
-    // A statement that exceeds its time limit is reported as a slow search rather than as a bug. An immediate retry
-    // would fail too.
+    // A statement that exceeds its time limit is a slow search rather than a bug.
     throw codeOf(error) === queryCanceled ? tooLate() : error
   })
   const results = ranked.map(({ url, title, text }, index) => {
@@ -76,7 +70,7 @@ async function answer(
   })
   const found = {
     results,
-    pool: closePages(pages),
+    pool: pages,
     // The specification has no field for the corrected query, so the corrected query becomes the first related search.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
     known: [],
@@ -90,10 +84,7 @@ async function answer(
 
 const leastClose = 10
 
-/**
- * Returns the pages with at least 40 percent of the relevance of the best page. Less relevant pages say nothing about
- * the query.
- */
+/** Drops pages with less than 40 percent of the relevance of the best page. They say nothing about the query. */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
   return pages.filter(({ score }, index) => index < leastClose || score >= least)
@@ -101,10 +92,7 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 
 const queryCanceled = '57014'
 
-/**
- * Lists the parameters that had no effect. Place and device never have an effect, because documents have neither. A
- * language has an effect if some of the documents are written in this language.
- */
+/** Place and device never have an effect, because documents have neither. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)
