@@ -47,7 +47,7 @@ export async function readTerms(
   const asked = await lookUp(run, question.words, config)
   // A query with operators is searched as sent, without corrections.
   if (question.operators !== null) return { ...asked, words: question.words, corrections: [] }
-  const joined = await findJoined(run, question.words, new Set(asked.strange))
+  const joined = await findJoined(run, question.words, asked.strange)
   const words = applyCorrections(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
   const terms = await putRight(run, words, whole)
