@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-/** The reason for each status, and advice to the client, for the OpenAPI document and the help pages. */
+/** Reasons and advice, for the OpenAPI document and the help pages. */
 export const reasons = {
   400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
   401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
@@ -40,7 +40,6 @@ export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }
 
-/** Returns the name of the help page about a status. */
 export function helpOf(status: number): string {
   return status === 401 || status === 403 ? 'authentication' : 'errors'
 }
@@ -50,9 +49,9 @@ export const errorResponse = z
   .object({
     success: z.literal(false),
     error: z.object({
-      code: z.string().openapi({ description: 'Machine-readable code.' }),
-      message: z.string().openapi({ description: 'Human-readable text.' }),
-      documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
+      code: z.string().describe('Machine-readable code.'),
+      message: z.string().describe('Human-readable text.'),
+      documentation: z.url().describe('Link to the help page about the error.'),
     }),
   })
   .openapi('ErrorResponse')

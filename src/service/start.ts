@@ -21,10 +21,7 @@ export interface ServiceOptions {
   /** Port to listen on; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /**
-   * Source of answers for live keys: the documents of this machine (`local`), the web (`searxng`), or generated pages
-   * (`mock`).
-   */
+  /** Source of answers for live keys: documents of this machine, the web, or generated pages. */
   readonly upstream?: (typeof upstreams)[number]
   /** URL of SearXNG, required for the upstream `searxng`. */
   readonly searxngUrl?: URL | null
@@ -53,7 +50,7 @@ const sweepMs = 60_000
 // The lease is longer than the deadline, because a request is settled after its deadline.
 const leaseMarginMs = 20_000
 
-/** Starts the search service; resolves when the service accepts requests. */
+/** Resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options

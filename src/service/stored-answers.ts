@@ -22,12 +22,11 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 
 /**
  * Returns the stored answer to an idempotency key, or claims the right to answer. Waits while another request holds the
- * claim.
+ * claim, until the claim is older than the lease.
  */
 export async function claimAnswer(
   pool: pg.Pool,
   order: PaidSearch,
-  // The lease is the age from which on a claim counts as abandoned. No request lasts longer than the lease.
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ) {
   const { gone } = order
@@ -80,7 +79,6 @@ function identityOf(search: Search): string {
   return JSON.stringify({ ...search, hl, device })
 }
 
-/** Releases a claim without storing an answer. The next request with this idempotency key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
     name: 'give-up-claim',
@@ -94,7 +92,6 @@ export type FoundAnswer = Omit<
   'success' | 'query' | 'credits_used' | 'credits_remaining'
 >
 
-/** An answer, with the facts that are reported in response headers. */
 export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent but had no effect. */

@@ -31,9 +31,7 @@ export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }
 
-/**
- * Returns further search terms of a page: a name such as `ServiceWorker` as two words, and the words of the address.
- */
+/** Returns further search terms of a page: the words of the address, and of names such as `ServiceWorker`. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
   const texts = `${titleAlone(title)} ${decode(new URL(url).pathname)}`
   const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))

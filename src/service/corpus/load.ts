@@ -13,15 +13,12 @@ const corpusLock = 7_361_002
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/**
- * Loads the shipped corpus unless the same version is already loaded. If several services start at once, one service
- * loads the corpus and the other services wait.
- */
+/** Loads the shipped corpus unless it is loaded. If several services start at once, the others wait for the first. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // The version is checked without the lock first, because every start after the first start ends here.
+    // Checked without the lock first, because every start after the first start ends here.
     if (await isLoaded(client, sha256)) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if (await isLoaded(client, sha256)) return 0
@@ -45,10 +42,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/**
- * Adds the pages of JSONL files. If one of the files cannot be read, no page of any file is added. A line that does not
- * hold a page is skipped, and its number is reported with the path of the file as the user typed it.
- */
+/** Adds the pages of JSONL files. A line that does not hold a page is skipped and reported. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],

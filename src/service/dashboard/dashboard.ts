@@ -35,27 +35,25 @@ const largestForm = 10_000
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
-  const show: Show = async (c, { issued, problem } = {}) => {
+  const show: Show = async (c, said = {}) => {
     const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
+      ...said,
       root: rootOf(c),
       address: publicUrl(),
       keys: await keys.list(),
       shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
       used: await keys.usage({ days: shownDays }),
-      issued,
-      problem,
       ticket: randomUUID(),
     })
-    return c.html(page, problem === undefined ? 200 : 400, pageHeaders)
+    return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
   }
   app.use('/dashboard/*', async (c, next) => {
     checkClient(c)
     if (c.req.method === 'POST') checkForm(c, publicUrl())
     await next()
   })
-  // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
-  // directly, so that browsers can reload and bookmark them.
+  // The page after a form is at the address of the form, which browsers can reload and bookmark.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
   addForms(app, keys, show)
 }
@@ -117,25 +115,22 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   )
 }
 
-/**
- * Adds the page on which customers enter their key to see the usage of their account. The key is never part of an
- * address.
- */
+/** Adds the page on which customers enter their key, which is never part of an address. */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  app.get('/usage', (c) => c.html(renderUsage({ root: rootOf(c) }), 200, pageHeaders))
+  app.get('/usage', (c) => c.html(renderUsage({ root: './' }), 200, pageHeaders))
   // The dashboard uses this style sheet too, because its own addresses may need the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
   app.post('/usage', async (c) => {
-    const { key: text } = await readForm(c, { key: z.string().default('') })
-    const key = await keys.find(text.trim())
+    const form = await readForm(c, { key: z.string().default('') })
+    const key = await keys.find(form.key.trim())
     if (key === null) {
       const problem = 'API key is invalid or has been revoked'
-      return c.html(renderUsage({ root: rootOf(c), problem }), 403, pageHeaders)
+      return c.html(renderUsage({ root: './', problem }), 403, pageHeaders)
     }
     const used = await keys.usage({ days: shownDays, account: key.accountId })
-    return c.html(renderUsage({ root: rootOf(c), account: { key, used } }), 200, pageHeaders)
+    return c.html(renderUsage({ root: './', account: { key, used } }), 200, pageHeaders)
   })
 }
 
@@ -189,19 +184,14 @@ function toOrder({ plan, credits, ...form }: z.output<z.ZodObject<typeof newKey>
 
 const wrongAMinute = 10
 
-/**
- * Returns a function that throws a refusal for a client that is not admitted. Admits clients on this machine. If a
- * password is set, admits clients that send the password instead.
- */
+/** Admits clients on this machine or, if a password is set, clients that send the password. */
 function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   let wrong: { readonly client: string; readonly at: number }[] = []
   return (c) => {
     if (password === null) {
       if (isHere(c)) return
-      throw new Refusal(
-        403,
-        'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere',
-      )
+      const problem = 'The dashboard opens on its own machine only'
+      throw new Refusal(403, `${problem}; SERVICE_PASSWORD opens it elsewhere`)
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
@@ -223,10 +213,7 @@ function digest(password: string): Buffer {
   return hash('sha256', password, 'buffer')
 }
 
-/**
- * True for a client on this machine. The Host header is checked too, because DNS rebinding can make the name of another
- * site resolve to this machine.
- */
+/** The Host header is checked too, because DNS rebinding can make the name of another site resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   const host = parseUrl(`http://${c.req.header('host')}`)?.hostname ?? ''

@@ -33,19 +33,14 @@ export const leastPool = 50
 const rankings = 8000
 // Least share of known words in a query. If more words are unknown, pages that match the known words match by chance.
 const leastKnown = 0.5
-// A page that lacks some words must contain at least this share of the query's weight. The share is higher if many
-// words of the query are unknown.
+// A page that lacks some words must contain at least this share of the query's weight.
 const leastShare = { known: 0.35, strange: 0.6 }
 
-/** Returns the primary language of `hl`; English if `hl` was not sent. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/**
- * Finds pages with all words of the query, then pages with the rarest words. The answer shows the first `shown` pages.
- * `subjectsIn` finds known names in a text, in lower case.
- */
+/** Finds pages with all words of the query, then pages with the rarest words. `subjectsIn` finds known names in a text. */
 export async function findPages(
   run: Statements,
   search: Search,
@@ -59,12 +54,10 @@ export async function findPages(
   const subjects = subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
-  const strict =
-    question.operators === null
-      ? allOf(known)
-      : await parseOperators(run, question.operators, config)
+  const { operators } = question
+  const isPlain = operators === null
+  const strict = isPlain ? allOf(known) : await parseOperators(run, operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
-  const isPlain = question.operators === null
   const pages = await run.rows<FoundPage>({
     name: 'find',
     text: ranking,
@@ -90,19 +83,6 @@ export async function findPages(
   }
 }
 
-const longestText = 20_000
-
-/** Reads the beginning of the text of each page, for snippets. */
-export async function readTexts(run: Statements, ids: readonly number[]) {
-  if (ids.length === 0) return new Map<number, string>()
-  const rows = await run.rows<Pick<FoundPage, 'id' | 'text'>>({
-    name: 'read-texts',
-    text: `select id, left(body, ${longestText}) as text from documents where id = any($1)`,
-    values: [ids],
-  })
-  return new Map(rows.map(({ id, text }) => [id, text]))
-}
-
 /** Reports the corrected and the ignored words of a query; undefined if there are none. */
 function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
   if (corrections.length === 0 && strange.length === 0) return undefined
@@ -114,10 +94,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
 const accident = 2
 const besideSubject = 0.3
 
-/**
- * If the query contains a known name, lowers the weight of other words: of very rare words or, beside unknown words, of
- * all.
- */
+/** Beside a known name, lowers the weight of very rare words. Beside unknown words as well, of all other words. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -142,21 +119,20 @@ async function isChance(
   const sure = known.length - mends.length
   if (sure > 1 && sure / (known.length + strange.length) >= leastKnown) return false
   if (subjects.length > 0) return false
-  const rows = await run.rows<{ there: boolean }>({
+  const rows = await run.rows({
     name: 'find-heads',
     text: `
-      select exists (
-        select from documents
-        where left(lower(head), 100) = any($1)
-          or (subject and tsv @@ $2::tsquery and tsvector_to_array(to_tsvector('english', head)) <@ $3::text[])
-      ) as there`,
+      select from documents
+      where left(lower(head), 100) = any($1)
+        or (subject and tsv @@ $2::tsquery and tsvector_to_array(to_tsvector('english', head)) <@ $3::text[])
+      limit 1`,
     values: [
       words.filter((word) => !stopWords.has(word)),
       known.map((term) => anyOf(term, ':A')).join(' | '),
       known.flatMap(({ forms }) => forms),
     ],
   })
-  return rows[0]?.there !== true
+  return rows.length === 0
 }
 
 async function parseOperators(run: Statements, text: string, config: string): Promise<string> {

@@ -10,7 +10,7 @@ import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { untilAccepted } from '../listen.ts'
 import { tooLate } from '../refusal.ts'
-import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
+import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
 import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
@@ -52,25 +52,23 @@ async function answer(
 ): Promise<Answered> {
   const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-  const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const found = await findPages(run, search, { shown, subjectsIn })
-    const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
-    const ids = moved.map(({ id }) => id)
-    const texts = await readTexts(run, ids)
-    const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
-    const close = closePages(found.pages.slice(0, leastPool))
-    return { pages: close.map(withText), ranked: moved.map(withText), meant: found.meant }
-  }).catch((error: unknown) => {
+  const { pages, meant } = await withStatements(tables, signal, (run) =>
+    findPages(run, search, { shown, subjectsIn }),
+  ).catch((error: unknown) => {
     // A statement that exceeds its time limit is a slow search rather than a bug.
     throw codeOf(error) === queryCanceled ? tooLate() : error
   })
+  const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
   const results = ranked.map(({ url, title, text }, index) => {
     const snippet = makeSnippet(search.q, text)
     return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
   })
   const found = {
     results,
-    pool: pages,
+    // Of pages that are not shown, the beginning is enough.
+    pool: closePages(pages.slice(0, leastPool)).map((page) =>
+      ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
+    ),
     // The specification has no field for the corrected query, so the corrected query becomes the first related search.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
     known: [],

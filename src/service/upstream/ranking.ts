@@ -104,6 +104,6 @@ export const ranking = `
     title,
     lang,
     score,
-    left(body, 400) as text
+    left(body, 20000) as text
   from placed
   order by place`
