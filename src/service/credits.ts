@@ -20,10 +20,7 @@ export interface PaidSearch {
   readonly deadline: number
 }
 
-/**
- * Reserves the credits of a search in one statement, so that two requests cannot spend the same credit. Returns a 429 if
- * other requests have reserved the credits and may release them. Throws a 402 if too few credits are left.
- */
+/** Reserves credits in one statement. Returns a 429 if other requests may still release credits, or throws a 402. */
 async function reserveCredits(
   pool: pg.Pool,
   { key, search }: PaidSearch,
@@ -73,10 +70,7 @@ interface ChargeEnding {
   readonly keep: { readonly claim: Claim; readonly answer: string } | null
 }
 
-/**
- * Records the cost of a request, releases the unused part of its reservation, and returns the balance. Returns null and
- * charges nothing if the request was already refunded as dead.
- */
+/** Charges a request, and returns the balance; charges nothing and returns null if it was refunded as dead. */
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
@@ -127,7 +121,7 @@ const settleText = `
   select remaining
   from paid`
 
-// Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
+// Attempts to reserve are repeated, because another process may release credits.
 const lookAgainMs = 25
 
 export class KeyCredits {
@@ -172,10 +166,7 @@ export class KeyCredits {
   }
 }
 
-/**
- * Counts a request of an account that has a limit of requests per second. The limit applies to all keys of the account
- * and all processes together. Returns headers that name the limit. Throws a refusal if the request exceeds the limit.
- */
+/** Counts a request of an account with a limit per second, and returns headers that name the limit. */
 export async function countRequest(
   pool: pg.Pool,
   { accountId, rate }: FoundKey,

@@ -123,8 +123,7 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// Maximum number of connections that may wait to be accepted. A client beyond this limit retries only after seconds,
-// even if the service is idle. The operating system may allow fewer connections.
+// A client beyond this limit retries only after seconds. The operating system may allow fewer connections.
 const mostUnaccepted = 4096
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -139,7 +138,6 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Logs input that did not become a request of the application, and returns the response to it. */
 function writeRefusal(refusal: Refusal, { publicUrl, log }: Where) {
   const id = newRequestId()
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
@@ -177,10 +175,7 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
 
 const largestBody = 65_536
 
-/**
- * Reads and discards the body of a request that needs no body; null if the body is complete. A request whose body is
- * cut off must not be searched and charged.
- */
+/** Discards a body that is not needed. A request whose body is cut off must not be searched and charged. */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined

@@ -44,8 +44,10 @@ const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
-const qRule = (issue: { readonly input?: unknown }) =>
-  issue.input === undefined ? 'q must be given' : 'q must be given once'
+const qRule = {
+  error: (issue: { readonly input?: unknown }) =>
+    issue.input === undefined ? 'q must be given' : 'q must be given once',
+}
 
 /** The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({

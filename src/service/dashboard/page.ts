@@ -18,10 +18,9 @@ import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
 type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** Relative address of the service. It is relative because a proxy may add a prefix to all paths. */
+  /** Relative address of the service, because a proxy may add a prefix to all paths. */
   readonly root: string
   readonly title?: string
-  /** Reason why a form was rejected. */
   readonly problem?: string | undefined
 }
 
@@ -32,7 +31,6 @@ interface DashboardView extends PageView {
   /** Text that the shown keys contain, and the number of the page of keys. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
-  /** The key is shown only once. */
   readonly issued?: IssuedKey | undefined
   /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string
@@ -67,7 +65,6 @@ interface UsageView extends PageView {
   readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 
-/** Renders the usage of a customer's account, or the form that asks for the key. */
 export function renderUsage(view: UsageView) {
   const { root, account } = view
   if (account === undefined) {
@@ -278,14 +275,12 @@ export const frontPage = renderPage(
     </ul>`,
 )
 
-/** The help page that errors 401 and 403 link to. */
 export const keyPage = renderHelp('Authentication', [
   'Every request needs an API key. Send it in the header `Authorization: Bearer API_KEY`, or, less securely, as the parameter `api_key`. When both are sent, the header counts.',
   'A live key begins with `sk_live_`, finds real pages and uses credits of its plan. A test key begins with `sk_test_` and answers with invented data, free of charge.',
   `Keep keys in environment variables, never in code or in pages. To change a key, have a second one issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
 ])
 
-/** The help page that all other errors link to. */
 export const errorPage = renderHelp('Errors', [
   'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
 ])

@@ -5,9 +5,6 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Number of pages that must share a phrase. Among many pages, two pages may share a phrase by chance, so three pages
-// are required unless the phrase is a known name.
-const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
   readonly key: string
@@ -28,7 +25,8 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < fewest) return []
-  const leastShares = texts.length < shares.manyPages ? shares.few : shares.many
+  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
+  const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {
     const share = documents.size / texts.length

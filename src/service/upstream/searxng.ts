@@ -110,10 +110,7 @@ function addResult(
 
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/**
- * Computes a key of an address. Addresses that differ only in scheme, fragment or tracking parameters have the same
- * key.
- */
+/** Addresses that differ only in scheme, fragment or tracking parameters have the same key. */
 function keyOf(address: URL): string {
   const url = new URL(address)
   for (const name of [...url.searchParams.keys()]) {
@@ -139,10 +136,7 @@ function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]
   return { name, type: found?.[0] ?? 'Thing' }
 }
 
-/**
- * Builds a schema for a list. Items of the wrong shape are dropped, so that a wrong item does not invalidate the other
- * items.
- */
+/** Drops items of the wrong shape, so that they do not invalidate the other items. */
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
@@ -153,7 +147,7 @@ function listOf<Shape extends z.ZodType>(shape: Shape) {
 }
 
 const texts = listOf(z.string()).catch([])
-/** The fields of a SearXNG response that are used. Each field may be missing or null, because search engines differ. */
+/** Each field may be missing or null, because search engines differ. */
 const pageShape = z.object({
   results: listOf(
     z.object({
@@ -211,10 +205,7 @@ async function getPage(
   return page
 }
 
-/**
- * Removes the special syntax of SearXNG from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). A
- * `<` is special only before a number, so a word such as `<dialog>` stays.
- */
+/** Removes the syntax of SearXNG: `!engine`, `!!engine`, `:language`, and `<100` (a time limit), but not `<dialog>`. */
 function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
@@ -222,7 +213,6 @@ function withoutCommands(q: string): string {
 // Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes.
 const longest = 4_000_000
 
-/** Parses the JSON of a response; undefined if the response has no body or is too long. */
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -38,10 +38,8 @@ const writtenWords = `
   )`
 
 /**
- * Finds the known words that are one typing error away, likeliest word first. A word is likelier if it is frequent, if
- * the typing error is common, and if the word fits the other words of the query. `titled` is a query for titles with all
- * other words; it is empty if there are none. `bold` is true if most words are known: then a short unknown word is
- * probably misspelt.
+ * Finds the known words that are one typing error away, likeliest word first. `titled` is a query for titles with all
+ * other words of the query. `bold` is true if most words are known: then a short unknown word is probably misspelt.
  */
 export async function correctWords(
   run: Statements,
@@ -117,15 +115,7 @@ const short = 4
 const longest = 24
 
 // Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
-const likelihoods = {
-  swapped: 1,
-  doubled: 1,
-  undoubled: 1,
-  leftOut: 0.7,
-  neighbour: 0.8,
-  tooMany: 0.6,
-}
-const unlikely = 0.4
+const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMany: 0.6, other: 0.4 }
 // Factor for an error in the first letter, which is seldom wrong.
 const atFirst = 0.7
 
@@ -135,10 +125,8 @@ const keys = new Map(
 )
 
 /**
- * Returns every word that is one typing error away, with its likelihood. The kinds of error are two letters swapped, a
- * letter left out, an extra letter, and a wrong letter. For words of the minimum length, only the first two kinds are
- * considered, because short words have too many neighbours. With `bold`, the minimum length is three letters instead of
- * four.
+ * Returns every word that is one typing error away, with its likelihood. For words of the minimum length, only letters
+ * that were swapped or left out are considered, because short words have too many neighbours.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
@@ -153,16 +141,16 @@ export function misspellings(word: string, { bold = false } = {}): Map<string, n
     }
     for (const letter of letters) {
       const twice = letter === head.at(-1) || letter === first
-      note(head + letter + tail, twice ? likelihoods.undoubled : likelihoods.leftOut)
+      note(head + letter + tail, twice ? likelihoods.twice : likelihoods.leftOut)
     }
     if (first === undefined) continue
     if (second !== undefined) note(head + second + first + tail.slice(2), likelihoods.swapped)
     if (word.length === least) continue
     const twice = first === head.at(-1) || first === second
-    note(head + tail.slice(1), twice ? likelihoods.doubled : likelihoods.tooMany)
+    note(head + tail.slice(1), twice ? likelihoods.twice : likelihoods.tooMany)
     for (const letter of letters) {
       const near = areNeighbours(letter, first)
-      note(head + letter + tail.slice(1), near ? likelihoods.neighbour : unlikely)
+      note(head + letter + tail.slice(1), near ? likelihoods.neighbour : likelihoods.other)
     }
   }
   return found
