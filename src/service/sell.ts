@@ -51,14 +51,12 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
   const start = performance.now()
-  const settle = (credits: number, status: number, answer?: string) =>
-    settleCredits(shop.pool, charge, {
-      credits,
-      status,
-      ms: performance.now() - start,
-      provider: shop.provider.name,
-      keep: claim === null || answer === undefined ? null : { claim, answer },
-    })
+  const settle = (credits: number, status: number, answer?: string) => {
+    const keep = claim === null || answer === undefined ? null : { claim, answer }
+    const ms = performance.now() - start
+    const ending = { credits, status, ms, provider: shop.provider.name, keep }
+    return settleCredits(shop.pool, charge, ending)
+  }
   // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
   const over = claim === null ? order.gone : new AbortController().signal
   const answered = await beforeDeadline(shop, order, over).catch(async (error: unknown) => {

@@ -98,7 +98,7 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
     const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
     throw new Misuse(`${problem}; give its address`)
   }
-  return { mock, provider: openSearxng({ url, log, budgetMs: options.upstreamMs }) }
+  return { mock, provider: openSearxng(url, log, options.upstreamMs) }
 }
 
 /** Refunds dead requests, and deletes old answers and the text of old queries. Runs every minute. */

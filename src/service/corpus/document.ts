@@ -1,6 +1,7 @@
 // Describes one page of the corpus, and reads files of pages.
 
 import { open } from 'node:fs/promises'
+import { tryDecode } from 'hono/utils/url'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
@@ -33,18 +34,9 @@ export function titleAlone(title: string): string {
 
 /** Returns further search terms of a page: the words of the address, and of names such as `ServiceWorker`. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
-  const texts = `${titleAlone(title)} ${decode(new URL(url).pathname)}`
+  const texts = `${titleAlone(title)} ${tryDecode(new URL(url).pathname, decodeURIComponent)}`
   const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))
   return [...new Set(words.filter((word) => word !== ''))].join(' ')
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    // The path is not valid UTF-8, so the words of the encoded path are used.
-    return path
-  }
 }
 
 /** Reads the lines of a file or a pipe. Refuses a folder. */

@@ -35,7 +35,12 @@ const largestForm = 10_000
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
-  const show: Show = async (c, said = {}) => {
+  app.use('/dashboard/*', async (c, next) => {
+    checkClient(c)
+    if (c.req.method === 'POST') checkForm(c, publicUrl())
+    await next()
+  })
+  const show = async (c: Context<DoorEnv>, said: { issued?: IssuedKey; problem?: string } = {}) => {
     const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
       ...said,
@@ -48,22 +53,8 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     })
     return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
   }
-  app.use('/dashboard/*', async (c, next) => {
-    checkClient(c)
-    if (c.req.method === 'POST') checkForm(c, publicUrl())
-    await next()
-  })
   // The page after a form is at the address of the form, which browsers can reload and bookmark.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
-  addForms(app, keys, show)
-}
-
-type Show = (
-  c: Context<DoorEnv>,
-  said?: { readonly issued?: IssuedKey; readonly problem?: string },
-) => Promise<Response>
-
-function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,

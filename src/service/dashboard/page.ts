@@ -70,26 +70,16 @@ export function renderUsage(view: UsageView) {
   if (account === undefined) {
     const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
     const form = renderForm(`${root}usage`, 'Show usage', [label('API key', key)])
-    return renderPage(
-      view,
-      html`<h2>Usage of your account</h2>
-        ${form}`,
-    )
+    return renderPage(view, [html`<h2>Usage of your account</h2>`, form])
   }
   const { plan, quota, remaining: credits, renewsAt } = account.key
   const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
   const low = notice('bad', 'Less than a tenth of your credits is left.')
-  const balance = `Plan ${plan}: ${credits} of ${quota} credits left${renewal}.`
-  const used = renderUsed(account.used)
-  return renderPage(
-    view,
-    html`${isLow({ credits, quota }) ? low : ''}
-      <p>${balance}</p>
-      ${used}`,
-  )
+  const balance = html`<p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
+  return renderPage(view, [isLow({ credits, quota }) ? low : '', balance, renderUsed(account.used)])
 }
 
-function renderPage({ root, title = 'Search service', problem }: PageView, content: Html) {
+function renderPage({ root, title = 'Search service', problem }: PageView, content: unknown) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
@@ -108,11 +98,12 @@ function notice(kind: string, content: unknown) {
 
 function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
   const line = `curl -H "Authorization: Bearer ${key}" "${address}/v1/search?q=css+grid+layout"`
-  const content = html`<strong>Your new ${kind} key. It is shown once: copy it now.</strong>
-    <code>${key}</code>
-    <span class="soft">Account ${account}, ${credits} credits. To try it:</span>
-    <pre>${line}</pre>`
-  return notice('', content)
+  return notice('', [
+    html`<strong>Your new ${kind} key. It is shown once: copy it now.</strong>`,
+    html`<code>${key}</code>`,
+    html`<span class="soft">Account ${account}, ${credits} credits. To try it:</span>`,
+    html`<pre>${line}</pre>`,
+  ])
 }
 
 /** Names the accounts in use that have few credits left. */
@@ -120,14 +111,8 @@ function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
   const lines = new Set(low.map((key) => `Account ${key.account}: ${key.credits} of ${key.quota}`))
   if (lines.size === 0) return ''
-  const items = [...lines].map((line) => html`<li>${line}</li>`)
-  return notice(
-    'bad',
-    html`Less than a tenth of the credits is left:
-      <ul>
-        ${items}
-      </ul>`,
-  )
+  const items = [...lines].map((line) => html`<p>${line}</p>`)
+  return notice('bad', ['Less than a tenth of the credits is left:', items])
 }
 
 function renderUsed(used: readonly KeyDay[]) {
@@ -136,9 +121,10 @@ function renderUsed(used: readonly KeyDay[]) {
     .map(({ day, key, name, kind, requests, failures, credits }) =>
       renderRow([day, html`<code>${key}</code> ${name}`, kind, requests, failures, credits]),
     )
+  const heading = html`<h2>Credits of the last ${shownDays} days</h2>`
+  const none = html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>`
   const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
-  return html`<h2>Credits of the last ${shownDays} days</h2>
-    ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : renderTable('days', heads, rows)}`
+  return [heading, used.length === 0 ? none : renderTable('days', heads, rows)]
 }
 
 const keysOnPage = 50
@@ -153,7 +139,8 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
     .toReversed()
   const pages = Math.max(1, Math.ceil(found.length / keysOnPage))
   const current = Math.min(Math.max(1, nth), pages)
-  const rows = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const shown = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const rows = shown.map((key) => renderKey(path, key))
   const link = (to: number, text: string) =>
     to < 1 || to > pages
       ? ''
@@ -167,22 +154,16 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
       ${found.length} of ${keys.length} keys, page ${current} of ${pages}
       ${link(current - 1, 'previous page')} ${link(current + 1, 'next page')}
     </p>
-    ${renderTable(
-      'keys',
-      ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', ''],
-      rows.map((key) => renderKey(path, key)),
-    )}`
+    ${renderTable('keys', keyHeads, rows)}`
 }
+
+const keyHeads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
 
 function renderKey(path: string, one: ListedKey) {
   const { id, key, name, account, plan, credits, rate, revoked_at: until } = one
   const used = one.last_used_at?.toISOString().slice(0, 16).replace('T', ' ')
-  const cells = [
-    html`<code>${key}</code>`,
-    `${account}, ${plan}`,
-    credits,
-    used === undefined ? 'never' : `${used} UTC`,
-  ]
+  const lastUse = used === undefined ? 'never' : `${used} UTC`
+  const cells = [html`<code>${key}</code>`, `${account}, ${plan}`, credits, lastUse]
   if (isRevoked(one)) return renderRow([...cells, name, 'revoked'], 'gone')
   const change = renderForm(`${path}/keys/${id}/change`, 'Save', [
     input('name', { value: name, maxlength: 100, 'aria-label': `Name of key ${id}` }),

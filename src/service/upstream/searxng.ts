@@ -11,30 +11,22 @@ import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue } from './fair-queue.ts'
 
 const mostPages = 10
-const usualBudgetMs = 20_000
-const pagesAtOnce = 2
-const waitingPerAccount = 256
 const usualRetryAfter = '60'
 
-interface SearxngOptions {
+interface Web {
   readonly url: URL
   readonly log: Log
   /** Time limit of a search. At the deadline, the results that were received so far are returned. */
-  readonly budgetMs: number | undefined
-}
-
-export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
-  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
-  // At most two pages are fetched at a time, because search engines block an instance that sends requests too quickly.
-  const places = { places: pagesAtOnce, placesPerAccount: pagesAtOnce }
-  const queue = new FairQueue({ ...places, waitingPerAccount })
-  const web = { url: base, log, queue, budgetMs }
-  return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
-}
-
-interface Web extends SearxngOptions {
   readonly budgetMs: number
   readonly queue: FairQueue
+}
+
+export function openSearxng(url: URL, log: Log, budgetMs = 20_000): Provider {
+  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
+  // At most two pages are fetched at a time, because search engines block an instance that sends requests too quickly.
+  const queue = new FairQueue({ places: 2, placesPerAccount: 2, waitingPerAccount: 256 })
+  const web = { url: base, log, queue, budgetMs }
+  return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
 }
 
 const unnamed = new Gazetteer([])
