@@ -143,10 +143,8 @@ export class KeyCredits {
     const { accountId } = order.key
     // The patience starts now, so that waiting behind other requests in the queue does not extend it.
     const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
-    if (!this.#lines.has(accountId)) {
-      const first = await reserveCredits(this.#pool, order)
-      if (!(first instanceof Refusal)) return first
-    }
+    const first = this.#lines.has(accountId) ? null : await reserveCredits(this.#pool, order)
+    if (first !== null && !(first instanceof Refusal)) return first
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
     try {

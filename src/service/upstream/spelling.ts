@@ -20,8 +20,7 @@ interface Spelling {
 
 type Spellings = readonly [Spelling, ...Spelling[]]
 
-// A correction that is nearly as likely as the best correction is also searched. The other words of the query decide
-// between them.
+// A correction that is nearly as likely as the best is also searched. The other words of the query decide.
 const nearly = 0.6
 
 // Words of the documents, and how often they occur. A word on a single page is probably a typing error on this page,
@@ -110,8 +109,6 @@ export async function correctWords(
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
-const shortest = 3
-const short = 4
 const longest = 24
 
 // Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
@@ -119,10 +116,8 @@ const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMan
 // Factor for an error in the first letter, which is seldom wrong.
 const atFirst = 0.7
 
-const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
-const keys = new Map(
-  keyRows.flatMap((row, y) => Array.from(row, (letter, x) => [letter, { x, y }])),
-)
+// Rows of eleven keys.
+const keyboard = 'qwertyuiop asdfghjkl  zxcvbnm'
 
 /**
  * Returns every word that is one typing error away, with its likelihood. For words of the minimum length, only letters
@@ -130,7 +125,7 @@ const keys = new Map(
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
-  const least = bold ? shortest : short
+  const least = bold ? 3 : 4
   if (word.length < least || word.length > longest || !/^[a-z0-9]+$/.test(word)) return found
   for (let at = 0; at <= word.length; at += 1) {
     const [head, tail] = [word.slice(0, at), word.slice(at)]
@@ -157,8 +152,9 @@ export function misspellings(word: string, { bold = false } = {}): Map<string, n
 }
 
 function areNeighbours(one: string, other: string): boolean {
-  const [a, b] = [keys.get(one), keys.get(other)]
-  return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
+  const [a, b] = [keyboard.indexOf(one), keyboard.indexOf(other)]
+  const rows = Math.floor(a / 11) - Math.floor(b / 11)
+  return a >= 0 && b >= 0 && Math.abs((a % 11) - (b % 11)) <= 1 && Math.abs(rows) <= 1
 }
 
 /** A correction: one word is replaced, two words are joined, or one word is split in two. */
