@@ -29,7 +29,7 @@ export const usageResponse = z
   .openapi('UsageResponse')
 
 export const usageParams = z.object({
-  days: wholeParam('days', [1, 366], 30, 'How many days back, today included.'),
+  days: wholeParam('days', [1, 366, 30], 'How many days back, today included.'),
   api_key: z.string().optional().describe('As for a search.'),
 })
 
@@ -88,8 +88,7 @@ export const searchParams = z.object({
     }),
   num: wholeParam(
     'num',
-    [1, mostResults],
-    10,
+    [1, mostResults, 10],
     'Number of results; from 1 to 100. Not in the specification: default 10.',
   ),
   device: z
@@ -198,8 +197,7 @@ function rule(name: string, text: string) {
 /** Builds a parameter that accepts a whole number in any notation. */
 function wholeParam(
   name: string,
-  [minimum, maximum]: readonly [number, number],
-  usual: number,
+  [minimum, maximum, usual]: readonly [number, number, number],
   description: string,
 ) {
   const text = rule(name, `a whole number from ${minimum} to ${maximum}`)

@@ -33,14 +33,20 @@ const hourMs = 3_600_000
 const largestForm = 10_000
 
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
   app.use('/dashboard/*', async (c, next) => {
     checkClient(c)
-    if (c.req.method === 'POST') checkForm(c, publicUrl())
+    if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
     await next()
   })
-  const show = async (c: Context<DoorEnv>, said: { issued?: IssuedKey; problem?: string } = {}) => {
+  const show = showDashboard(parts)
+  // The page after a form is at the address of the form, which browsers can reload and bookmark.
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  addForms(app, parts.keys, show)
+}
+
+function showDashboard({ keys, publicUrl }: DashboardParts) {
+  return async (c: Context<DoorEnv>, said: { issued?: IssuedKey; problem?: string } = {}) => {
     const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
       ...said,
@@ -53,8 +59,11 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     })
     return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
   }
-  // The page after a form is at the address of the form, which browsers can reload and bookmark.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+}
+
+type Show = ReturnType<typeof showDashboard>
+
+function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
@@ -87,19 +96,15 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     tickets.add(form.ticket)
     return issued
   })
-  const sure = z.literal('yes', {
-    error: 'Revoke: tick the box first, because it cannot be undone',
-  })
-  addForm(`${key}/revoke`, { sure }, (_, id) => keys.revoke(String(id)))
+  addForm(`${key}/revoke`, { sure: sureField }, (_, id) => keys.revoke(String(id)))
   addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
     keys.rotate({ id, graceMs: grace * hourMs }),
   )
   addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
   )
-  const credits = whole('Credits', 1, 1_000_000_000_000)
-  addForm(`${account}/top-up`, { credits }, ({ credits: more = 0 }, id) =>
-    keys.topUp({ account: id, credits: more }),
+  addForm(`${account}/top-up`, { credits: moreField }, ({ credits = 0 }, id) =>
+    keys.topUp({ account: id, credits }),
   )
   addForm(`${account}/plan`, { plan: z.string() }, ({ plan }, id) =>
     keys.changePlan({ account: id, plan }),
@@ -154,6 +159,10 @@ const nameField = z
   .string()
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
+const sureField = z.literal('yes', {
+  error: 'Revoke: tick the box first, because it cannot be undone',
+})
+const moreField = whole('Credits', 1, 1_000_000_000_000)
 const rateField = whole('Requests a second', 1, 1_000_000)
 const newKey = {
   ticket: z.string().default(''),

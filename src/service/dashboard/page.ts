@@ -167,7 +167,10 @@ function renderKey(path: string, one: ListedKey) {
   if (isRevoked(one)) return renderRow([...cells, name, 'revoked'], 'gone')
   const change = renderForm(`${path}/keys/${id}/change`, 'Save', [
     input('name', { value: name, maxlength: 100, 'aria-label': `Name of key ${id}` }),
-    limit('rate', 'no limit', `Requests a second of account ${account}`, rate),
+    limit('rate', `Requests a second of account ${account}`, {
+      placeholder: 'no limit',
+      value: rate ?? '',
+    }),
   ])
   const state = until === null ? '' : `valid until ${formatInstant(until)}`
   return renderRow([...cells, change, html`${state} ${renderMore(path, one)}`])
@@ -176,10 +179,10 @@ function renderKey(path: string, one: ListedKey) {
 /** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = renderForm(`${path}/keys/${id}/rotate`, 'Replace', [
-    limit('grace', '24', `Hours for which key ${id} stays valid`),
+    limit('grace', `Hours for which key ${id} stays valid`, { placeholder: '24' }),
   ])
   const topUp = renderForm(`${path}/accounts/${account}/top-up`, 'Top up', [
-    limit('credits', 'credits', `Credits to add to account ${account}`),
+    limit('credits', `Credits to add to account ${account}`, { placeholder: 'credits' }),
   ])
   const plans = renderForm(`${path}/accounts/${account}/plan`, 'Change plan', [
     label(`Plan of account ${account}`, choice('plan', planNames)),
@@ -202,8 +205,8 @@ function renderForm(action: string, button: string, fields: readonly Html[]) {
 const number = { inputmode: 'numeric', pattern: '[0-9]*' }
 
 /** Renders a field for a number, with a label that only screen readers show. */
-function limit(name: string, placeholder: string, spoken: string, value: number | null = null) {
-  return input(name, { ...number, placeholder, value: value ?? '', 'aria-label': spoken })
+function limit(name: string, spoken: string, shown: { placeholder: string; value?: number | '' }) {
+  return input(name, { ...number, ...shown, 'aria-label': spoken })
 }
 
 function input(name: string, attributes: Readonly<Record<string, string | number>>) {

@@ -52,18 +52,23 @@ function invent(search: Search, drift: Drift): FoundAnswer {
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   // Without `num`, so that the first ten of a hundred results are the results of a search for ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
-  const words = q.trim().replace(/\s+/g, ' ')
+  const words = wordsOf(q)
   return {
     intent: pick(random, intents),
     sentiment: pick(random, sentiments),
     clusters: some(random, labels, { most: 4 }),
     entities: some(random, entities, { most: 5 }),
     related_searches: some(random, endings, { least: 1, most: 8 }).map((end) => `${words} ${end}`),
-    organic_results: inventResults(words, search, drift, random),
+    organic_results: inventResults(search, drift, random),
   }
 }
 
-function inventResults(words: string, { q, num }: Search, drift: Drift, random: Random) {
+function wordsOf(q: string): string {
+  return q.trim().replace(/\s+/g, ' ')
+}
+
+function inventResults({ q, num }: Search, drift: Drift, random: Random) {
+  const words = wordsOf(q)
   const slug = encodeURIComponent(words.toLowerCase().replaceAll(' ', '-').slice(0, 60))
   const pages = Array.from({ length: drift.moves ? num + 12 : num }, (_, index) => {
     const domain = pick(random, hosts)

@@ -54,41 +54,7 @@ export async function correctWords(
   if (given.length === 0) return new Map()
   const rows = await run.rows<Spelling>({
     name: 'correct-words',
-    text: `
-      with likely as (
-        select
-          given.*,
-          lexemes.word as lexeme,
-          lexemes.documents,
-          -- A word that the documents hold only with another ending is half as likely.
-          slip * case
-            when spellings.documents > 1 then ln(1 + spellings.documents + 5 * spellings.heads)
-            else 0.5 * ln(1 + lexemes.documents)
-          end as chance
-        from unnest($1::text[], $2::text[], $3::float8[], $4::boolean[]) as given (wrong, word, slip, certain)
-        join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', given.word)))[1]
-        left join spellings on spellings.word = given.word
-        where lexemes.documents > 1
-          and (spellings.documents > 1 or $6 and length(given.word) > greatest(6, length(lexemes.word) + 1))
-      ),
-      placed as (
-        select *, row_number() over (partition by wrong order by chance desc, documents desc, word) as place
-        from likely
-      ),
-      -- Agreed: a title holds the word together with all other words of the query.
-      judged as (
-        select
-          *,
-          case when $5 = '' then false else exists (
-            select from documents where tsv @@ (quote_literal(lexeme) || ':A & ' || $5)::tsquery
-          ) end as agreed
-        from placed
-        where place <= 6
-      )
-      select wrong, word, lexeme, documents, case when agreed then 2 else 1 end * chance as chance
-      from judged
-      where certain or agreed
-      order by chance desc, place`,
+    text: correctionText,
     values: [
       given.map(({ from }) => from),
       given.map(({ to }) => to),
@@ -107,6 +73,42 @@ export async function correctWords(
   }
   return found
 }
+
+const correctionText = `
+  with likely as (
+    select
+      given.*,
+      lexemes.word as lexeme,
+      lexemes.documents,
+      -- A word that the documents hold only with another ending is half as likely.
+      slip * case
+        when spellings.documents > 1 then ln(1 + spellings.documents + 5 * spellings.heads)
+        else 0.5 * ln(1 + lexemes.documents)
+      end as chance
+    from unnest($1::text[], $2::text[], $3::float8[], $4::boolean[]) as given (wrong, word, slip, certain)
+    join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', given.word)))[1]
+    left join spellings on spellings.word = given.word
+    where lexemes.documents > 1
+      and (spellings.documents > 1 or $6 and length(given.word) > greatest(6, length(lexemes.word) + 1))
+  ),
+  placed as (
+    select *, row_number() over (partition by wrong order by chance desc, documents desc, word) as place
+    from likely
+  ),
+  -- Agreed: a title holds the word together with all other words of the query.
+  judged as (
+    select
+      *,
+      case when $5 = '' then false else exists (
+        select from documents where tsv @@ (quote_literal(lexeme) || ':A & ' || $5)::tsquery
+      ) end as agreed
+    from placed
+    where place <= 6
+  )
+  select wrong, word, lexeme, documents, case when agreed then 2 else 1 end * chance as chance
+  from judged
+  where certain or agreed
+  order by chance desc, place`
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const longest = 24
