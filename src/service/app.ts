@@ -9,16 +9,8 @@ import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/das
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
-import { Refusal, refuseParams } from './refusal.ts'
-import {
-  databaseAway,
-  jsonType,
-  keyHeaders,
-  refuse,
-  type Replying,
-  secureHeaders,
-  trace,
-} from './reply.ts'
+import { databaseAway, Refusal, refuseParams } from './refusal.ts'
+import { jsonType, keyHeaders, refuse, type Replying, secureHeaders, trace } from './reply.ts'
 import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
 import { readIdempotencyKey } from './stored-answers.ts'
@@ -37,7 +29,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     checkRequest(c.req.raw)
     // Ensures an answer in time, even if the database hangs.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
-    if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway()
+    if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))

@@ -6,7 +6,6 @@ import { pause } from '../base/waiting.ts'
 import { cost, creditsLeft, type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
-import type { Claim } from './stored-answers.ts'
 
 /** Credits that are reserved for one request until they are settled or refunded. */
 type Charge = Readonly<Record<'id' | 'accountId', number>>
@@ -66,8 +65,8 @@ interface ChargeEnding {
   readonly status: number
   readonly ms: number
   readonly provider: string
-  /** The answer to store, and the claim to it, for a request with an idempotency key. */
-  readonly keep: { readonly claim: Claim; readonly answer: string } | null
+  /** The answer to store, for a request with an idempotency key. */
+  readonly keep: Readonly<Record<'key' | 'token' | 'answer', string>> | null
 }
 
 /** Charges a request, and returns the balance; charges nothing and returns null if it was refunded as dead. */
@@ -76,7 +75,7 @@ export async function settleCredits(
   charge: Charge,
   { credits, status, ms, provider, keep }: ChargeEnding,
 ): Promise<number | null> {
-  const claim = keep === null ? [null, null, null] : [keep.claim.key, keep.claim.token, keep.answer]
+  const claim = keep === null ? [null, null, null] : [keep.key, keep.token, keep.answer]
   const { rows } = await pool.query<{ remaining: number }>({
     name: 'settle',
     text: settleText,
@@ -151,7 +150,7 @@ export class KeyCredits {
       // Requests are admitted in the order of arrival, so that cheap searches cannot starve an expensive search.
       return await line(async () => {
         for (;;) {
-          if (order.gone.aborted) throw clientLeft()
+          if (order.gone.aborted) throw clientLeft
           const found = await reserveCredits(this.#pool, order)
           if (!(found instanceof Refusal)) return found
           if (performance.now() > end) throw found

@@ -79,7 +79,7 @@ export async function listen(
     overrideGlobalObjects: false,
     // Handles valid HTTP with an invalid address, such as a Host header that contains a slash, or `OPTIONS *`.
     errorHandler: (error) => {
-      const refusal = error instanceof RequestError ? wrongAddress : ourFault()
+      const refusal = error instanceof RequestError ? wrongAddress : ourFault
       const { body, headers } = writeRefusal(refusal, where)
       return new Response(body, { status: refusal.status, headers })
     },

@@ -75,17 +75,11 @@ export class Refusal extends MillError {
   }
 }
 
-export function clientLeft(): Refusal {
-  return new Refusal(503, 'The client disconnected; nothing was charged')
-}
-
-export function ourFault(): Refusal {
-  return new Refusal(500, 'Something went wrong on our side; nothing was charged')
-}
-
-export function tooLate(): Refusal {
-  return new Refusal(504, 'The search took too long; nothing was charged')
-}
+export const clientLeft = new Refusal(503, 'The client disconnected; nothing was charged')
+export const ourFault = new Refusal(500, 'Something went wrong on our side; nothing was charged')
+export const tooLate = new Refusal(504, 'The search took too long; nothing was charged')
+const away = 'The database does not answer; try again'
+export const databaseAway = new Refusal(503, away, { 'retry-after': '5' })
 
 export function noEngine(retryAfter: string): Refusal {
   const problem = 'No search engine answered; nothing was charged'

@@ -8,7 +8,7 @@ import { codeOf, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
-import { ourFault, Refusal } from './refusal.ts'
+import { databaseAway, ourFault, Refusal } from './refusal.ts'
 
 /** Headers of every response. A response belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
@@ -41,10 +41,6 @@ export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<
   })
 }
 
-export function databaseAway(): Refusal {
-  return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
-}
-
 const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
 /** A database that is down, starting, full or unreachable is not reported as a bug, because the request was valid. */
@@ -53,10 +49,10 @@ function unexpected(log: Log, error: unknown, request: string): Refusal {
   const silent = /^(Connection terminated|timeout exceeded)/
   if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')
-    return databaseAway()
+    return databaseAway
   }
   log.error({ err: error, request }, 'a request failed')
-  return ourFault()
+  return ourFault
 }
 
 export function newRequestId(): string {

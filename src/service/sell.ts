@@ -52,7 +52,7 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
   const charge = await shop.credits.reserve(order)
   const start = performance.now()
   const settle = (credits: number, status: number, answer?: string) => {
-    const keep = claim === null || answer === undefined ? null : { claim, answer }
+    const keep = claim === null || answer === undefined ? null : { ...claim, answer }
     const ms = performance.now() - start
     const ending = { credits, status, ms, provider: shop.provider.name, keep }
     return settleCredits(shop.pool, charge, ending)
@@ -81,13 +81,13 @@ async function beforeDeadline(
 ): Promise<Answered> {
   const ms = deadline - performance.now()
   // Waiting for the database may have taken until the deadline.
-  if (ms <= 0) throw tooLate()
+  if (ms <= 0) throw tooLate
   const stop = new AbortController()
   const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
   const answering = provider.answer(search, asker)
   const answered = await within(answering, { ms, signal: over })
   if (answered !== late) return answered
-  const reason = over.aborted ? clientLeft() : tooLate()
+  const reason = over.aborted ? clientLeft : tooLate
   stop.abort(reason)
   // The queue of the provider may refuse first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])

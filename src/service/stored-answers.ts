@@ -60,7 +60,7 @@ export async function claimAnswer(
       throw new Refusal(409, text, { 'retry-after': '1' })
     }
     await pause(waitMs, gone)
-    if (gone.aborted) throw clientLeft()
+    if (gone.aborted) throw clientLeft
   }
 }
 

@@ -56,7 +56,7 @@ async function answer(
     findPages(run, search, { shown, subjectsIn }),
   ).catch((error: unknown) => {
     // A statement that exceeds its time limit is a slow search rather than a bug.
-    throw codeOf(error) === queryCanceled ? tooLate() : error
+    throw codeOf(error) === queryCanceled ? tooLate : error
   })
   const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
   const results = ranked.map(({ url, title, text }, index) => {
