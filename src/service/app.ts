@@ -4,20 +4,13 @@ import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { compress } from 'hono/compress'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
+import { errorPage, frontPage, keyPage } from './dashboard/page.ts'
 import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import * as openapi from './openapi.ts'
-import { Refusal, refuseParams } from './refusal.ts'
-import {
-  databaseAway,
-  jsonType,
-  keyHeaders,
-  refuse,
-  type Replying,
-  secureHeaders,
-  trace,
-} from './reply.ts'
+import { databaseAway, Refusal, refuseParams } from './refusal.ts'
+import { jsonType, keyHeaders, refuse, type Replying, secureHeaders, trace } from './reply.ts'
 import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
 import { readIdempotencyKey } from './stored-answers.ts'
@@ -36,7 +29,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     checkRequest(c.req.raw)
     // Ensures an answer in time, even if the database hangs.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
-    if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway()
+    if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))
@@ -51,13 +44,12 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.doc31('/openapi.json', () => openapi.openapiHead(parts.publicUrl()))
   addDashboard(app, parts)
   addUsagePage(app, parts)
-  app.get('/healthz', async (c) => {
-    await parts.pool.query('select 1')
-    return c.json({ ok: true })
-  })
-  app.get('/', (c) => c.html(openapi.frontPage))
-  app.get('/docs/authentication', (c) => c.html(openapi.keyPage))
-  app.get('/docs/errors', (c) => c.html(openapi.errorPage))
+  app.get('/healthz', async (c) =>
+    c.json({ ok: (await parts.pool.query('select 1')).rowCount === 1 }),
+  )
+  app.get('/', (c) => c.html(frontPage))
+  app.get('/docs/authentication', (c) => c.html(keyPage))
+  app.get('/docs/errors', (c) => c.html(errorPage))
   return app
 }
 
@@ -88,22 +80,15 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       gone: c.req.raw.signal,
       deadline: arrivalOf(c.env.incoming) + parts.deadlineMs,
     }
+    // Nothing is stored for a test key, so that balance and usage stay unchanged.
     const { answer, used, remaining, again, ignored, partial } =
       key.kind === 'live'
         ? await sellAnswer(parts, order)
-        : // Nothing is stored for a test key, so that balance and usage stay unchanged.
-          { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
+        : { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
     const { interpretation, ...found } = answer
-    const body = {
-      success: true as const,
-      query: search.q,
-      ...found,
-      credits_used: used,
-      credits_remaining: remaining,
-      // The field is absent from the JSON if the query was searched as sent. The specification has only the other ten
-      // fields.
-      interpretation,
-    }
+    const credits = { credits_used: used, credits_remaining: remaining }
+    // The specification has no `interpretation`: it is absent from the JSON if the query was searched as sent.
+    const body = { success: true as const, query: search.q, ...found, ...credits, interpretation }
     return c.json(body, 200, {
       ...keyHeaders(c),
       ...secureHeaders,

@@ -8,10 +8,7 @@ import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
 /** Credits that are reserved for one request until they are settled or refunded. */
-interface Charge {
-  readonly id: number
-  readonly accountId: number
-}
+type Charge = Readonly<Record<'id' | 'accountId', number>>
 
 export interface PaidSearch {
   readonly key: FoundKey
@@ -22,15 +19,11 @@ export interface PaidSearch {
   readonly deadline: number
 }
 
-/**
- * Reserves the credits of a search in one statement, so that two requests cannot spend the same credit. Returns a 429 if
- * other requests have reserved the credits and may release them. Throws a 402 if too few credits are left.
- */
+/** Reserves credits in one statement. Returns a 429 if other requests may still release credits, or throws a 402. */
 async function reserveCredits(
   pool: pg.Pool,
   { key, search }: PaidSearch,
 ): Promise<Charge | Refusal> {
-  // The highest possible cost of the search.
   const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
@@ -54,8 +47,7 @@ async function reserveCredits(
     // PostgreSQL cannot store NUL.
     values: [key.accountId, most, key.id, search.q.replaceAll('\0', '\u{fffd}'), search.num],
   })
-  const id = rows[0]?.id
-  if (id !== undefined) return { id, accountId: key.accountId }
+  if (rows[0] !== undefined) return { id: rows[0].id, accountId: key.accountId }
   const text = `select ${creditsLeft} as remaining from accounts where id = $1`
   const left = await pool.query<{ remaining: number }>(text, [key.accountId])
   const remaining = left.rows[0]?.remaining ?? 0
@@ -74,33 +66,20 @@ interface ChargeEnding {
   readonly ms: number
   readonly provider: string
   /** The answer to store, for a request with an idempotency key. */
-  readonly keep: { readonly key: string; readonly token: string; readonly answer: string } | null
+  readonly keep: Readonly<Record<'key' | 'token' | 'answer', string>> | null
 }
 
-/**
- * Records the cost of a request, releases the unused part of its reservation, and returns the balance. Returns null and
- * charges nothing if the request was already refunded as dead.
- */
+/** Charges a request, and returns the balance; charges nothing and returns null if it was refunded as dead. */
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
-  ending: ChargeEnding,
+  { credits, status, ms, provider, keep }: ChargeEnding,
 ): Promise<number | null> {
-  const { keep } = ending
+  const claim = keep === null ? [null, null, null] : [keep.key, keep.token, keep.answer]
   const { rows } = await pool.query<{ remaining: number }>({
     name: 'settle',
     text: settleText,
-    values: [
-      charge.id,
-      charge.accountId,
-      ending.credits,
-      ending.status,
-      Math.round(ending.ms),
-      ending.provider,
-      keep?.key ?? null,
-      keep?.token ?? null,
-      keep?.answer ?? null,
-    ],
+    values: [charge.id, charge.accountId, credits, status, Math.round(ms), provider, ...claim],
   })
   return rows[0]?.remaining ?? null
 }
@@ -141,13 +120,9 @@ const settleText = `
   select remaining
   from paid`
 
-// Time between two attempts to reserve. Attempts are repeated, because another process may release credits.
+// Attempts to reserve are repeated, because another process may release credits.
 const lookAgainMs = 25
 
-/**
- * Reserves credits for requests. If other requests may still release credits, waits for them before reporting a lack of
- * credits.
- */
 export class KeyCredits {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
@@ -159,22 +134,23 @@ export class KeyCredits {
     this.#patienceMs = patienceMs
   }
 
-  /** Reserves the credits of a search. Throws a 402, or after the patience or the deadline a 429. */
+  /**
+   * Reserves the credits of a search. Waits for credits that other requests may release. Throws a 402, or after the
+   * patience or the deadline a 429.
+   */
   async reserve(order: PaidSearch): Promise<Charge> {
     const { accountId } = order.key
     // The patience starts now, so that waiting behind other requests in the queue does not extend it.
     const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
-    if (!this.#lines.has(accountId)) {
-      const first = await reserveCredits(this.#pool, order)
-      if (!(first instanceof Refusal)) return first
-    }
+    const first = this.#lines.has(accountId) ? null : await reserveCredits(this.#pool, order)
+    if (first !== null && !(first instanceof Refusal)) return first
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
     try {
       // Requests are admitted in the order of arrival, so that cheap searches cannot starve an expensive search.
       return await line(async () => {
         for (;;) {
-          if (order.gone.aborted) throw clientLeft()
+          if (order.gone.aborted) throw clientLeft
           const found = await reserveCredits(this.#pool, order)
           if (!(found instanceof Refusal)) return found
           if (performance.now() > end) throw found
@@ -187,10 +163,7 @@ export class KeyCredits {
   }
 }
 
-/**
- * Counts a request of an account that has a limit of requests per second. The limit applies to all keys of the account
- * and all processes together. Returns headers that name the limit. Throws a refusal if the request exceeds the limit.
- */
+/** Counts a request of an account with a limit per second, and returns headers that name the limit. */
 export async function countRequest(
   pool: pg.Pool,
   { accountId, rate }: FoundKey,
@@ -217,8 +190,6 @@ export async function countRequest(
     'x-ratelimit-reset': '1',
   }
   if (taken <= rate) return headers
-  throw new Refusal(429, `At most ${rate} ${rate === 1 ? 'request' : 'requests'} a second`, {
-    ...headers,
-    'retry-after': '1',
-  })
+  const problem = `At most ${rate} ${rate === 1 ? 'request' : 'requests'} a second`
+  throw new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }

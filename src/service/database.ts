@@ -11,10 +11,9 @@ import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
 import { root } from '../base/root.ts'
 import type { Closers } from '../base/waiting.ts'
 
-/** Connections to the tables of the service. The tables have their own schema, which shares nothing with clients. */
 export type Tables = Awaited<ReturnType<typeof openTables>>
 
-// Time limit of a statement. It is shorter than the deadline of a request, so that no statement outlives the response.
+// Shorter than the deadline of a request, so that no statement outlives the response.
 const longestSearchMs = 8000
 const searchesAtOnce = 4
 
@@ -50,10 +49,7 @@ export async function openTables(connectionString: string, size = 8) {
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
 }
 
-/**
- * Returns the address of the database from the settings. Without this setting, starts the embedded database and returns
- * its address.
- */
+/** Returns the address of the database in the settings, or starts the embedded database and returns its address. */
 export async function findDatabase({ databaseUrl, home }: Config): Promise<string> {
   if (databaseUrl !== null) return databaseUrl
   const { ensurePostgres } = await import('../base/embedded/postgres.ts')
@@ -68,22 +64,15 @@ export async function openTablesOf(env: Environment, closers: Closers): Promise<
 async function prepare(connectionString: string): Promise<string> {
   const client = new pg.Client({ ...connection, connectionString })
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-  } catch (cause) {
+  await client.connect().catch((cause: unknown) => {
     const text = `expected a PostgreSQL server at DATABASE_URL, got ${reasonOf(cause)}; start it, or correct the address`
     throw new Unreachable(text, { cause })
-  }
+  })
   try {
     await refusePooler(client)
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
-    const schema = await findTrigrams(client)
-    // This index is not part of a migration, because the schema of the extension differs between databases.
-    await client.query(
-      `create index if not exists documents_title on documents using gin (lower(title) ${pg.escapeIdentifier(schema)}.gin_trgm_ops)`,
-    )
-    return schema
+    return await findTrigrams(client)
   } finally {
     await client.end()
   }
@@ -119,34 +108,26 @@ async function migrate(client: pg.Client): Promise<void> {
   }
 }
 
-/**
- * Creates the schema if it does not exist. The existence is checked first, because a role without CREATE on the
- * database would get an error even if the schema exists.
- */
 async function ensureSchema(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ there: boolean }>(
-    "select to_regnamespace('service') is not null as there",
-  )
-  if (rows[0]?.there === true) return
-  try {
-    await client.query('create schema service')
-  } catch (cause) {
+  // Checked first: a role without CREATE on the database would get an error even if the schema exists.
+  const { rowCount } = await client.query("select from pg_namespace where nspname = 'service'")
+  if (rowCount === 1) return
+  await client.query('create schema service').catch((cause: unknown) => {
     if (codeOf(cause) !== insufficientPrivilege) throw cause
     throw new WrongDatabase(
       'expected a role that may make the schema "service", got one that may not; have its owner run: create schema service authorization ROLE',
       { cause },
     )
-  }
+  })
 }
 
 /** Installs the extension pg_trgm unless the database has it; returns the schema of the extension. */
 async function findTrigrams(client: pg.Client): Promise<string> {
-  await client
-    .query('create extension if not exists pg_trgm with schema service')
-    .catch((cause: unknown) => {
-      const text = `expected the extension pg_trgm, got ${reasonOf(cause)}; have an administrator run: create extension pg_trgm`
-      throw new WrongDatabase(text, { cause })
-    })
+  const install = 'create extension if not exists pg_trgm with schema service'
+  await client.query(install).catch((cause: unknown) => {
+    const text = `expected the extension pg_trgm, got ${reasonOf(cause)}; have an administrator run: create extension pg_trgm`
+    throw new WrongDatabase(text, { cause })
+  })
   const { rows } = await client.query<{ schema: string }>(
     "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
   )

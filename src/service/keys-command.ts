@@ -6,15 +6,7 @@ import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import { type Exit, exits, Misuse } from '../base/errors.ts'
 import { formatInstant, readDuration } from '../base/time/zone.ts'
 import { openTablesOf } from './database.ts'
-import {
-  type IssuedKey,
-  isLow,
-  isRevoked,
-  keyKinds,
-  Keys,
-  type ListedKey,
-  type NewKey,
-} from './keys.ts'
+import { type IssuedKey, isLow, isRevoked, keyKinds, Keys, type ListedKey } from './keys.ts'
 
 export interface KeysOptions {
   readonly kind: string
@@ -33,10 +25,14 @@ interface Shown {
   readonly hint?: string | undefined
 }
 
-type Action = (keys: Keys, options: KeysOptions, word: string | undefined) => Promise<Shown>
+type Flags = ReturnType<typeof readFlags>
+type Action = (keys: Keys, flags: Flags, word: string | undefined) => Promise<Shown>
 
 const actions = {
-  create: async (keys, options) => issued(await keys.create(readNewKey(options))),
+  create: async (keys, flags) => {
+    refuseOddFlags(flags)
+    return issued(await keys.create({ ...flags, kind: wordFlag('kind', flags.kind, keyKinds) }))
+  },
   rotate: async (keys, { grace = '24h' }, word) => {
     const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER) ?? missing('the number of a key')
     const graceMs = readDuration(grace)
@@ -49,18 +45,15 @@ const actions = {
     if (!(await keys.revoke(given))) {
       throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
     }
-    return {
-      json: { revoked: true },
-      lines: [],
-      hint: 'the key is revoked, at once and permanently',
-    }
+    const hint = 'the key is revoked, at once and permanently'
+    return { json: { revoked: true }, lines: [], hint }
   },
   list: async (keys) => {
     const list = await keys.list()
-    const lines = list.map(
-      (one) =>
-        `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${isLow(one) ? ' (low)' : ''}\t${stateOf(one)}`,
-    )
+    const lines = list.map((one) => {
+      const low = isLow(one) ? ' (low)' : ''
+      return `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${low}\t${stateOf(one)}`
+    })
     return {
       json: { keys: list },
       lines,
@@ -75,15 +68,13 @@ const actions = {
     )
     return { json: { usage }, lines, hint: usage.length > 0 ? undefined : 'nothing was used yet' }
   },
-  'top-up': async (keys, options) => {
-    const account = accountOf(options) ?? missing('--account with its number')
-    const credits = creditsOf(options) ?? missing('--credits with the number to add')
-    return balance(await keys.topUp({ account, credits }))
+  'top-up': async (keys, flags) => {
+    const { credits = missing('--credits with the number to add') } = flags
+    return balance(await keys.topUp({ account: accountOf(flags), credits }))
   },
-  plan: async (keys, options) => {
-    const { plan = missing('--plan with its name') } = options
-    const account = accountOf(options) ?? missing('--account with its number')
-    return balance(await keys.changePlan({ account, plan }))
+  plan: async (keys, flags) => {
+    const { plan = missing('--plan with its name') } = flags
+    return balance(await keys.changePlan({ account: accountOf(flags), plan }))
   },
 } satisfies Record<string, Action>
 const names = Object.keys(actions) as (keyof typeof actions)[]
@@ -94,12 +85,21 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
   if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
     throw new Misuse(`expected nothing after ${word}, got another word; flags begin with --`)
   }
+  const flags = readFlags(options)
   const { pool } = await openTablesOf(env, closers)
-  const { json, lines, hint } = await act(new Keys(pool), options, keyOrId)
+  const { json, lines, hint } = await act(new Keys(pool), flags, keyOrId)
   if (options.json === true) printJson(json)
   else lines.forEach(print)
   if (hint !== undefined) say(hint)
   return exits.done
+}
+
+function readFlags(options: KeysOptions) {
+  const rate = wholeFlag('rate', options.rate, 1_000_000)
+  if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
+  const account = wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER)
+  const credits = wholeFlag('credits', options.credits, 1_000_000_000_000)
+  return { ...options, account, credits, rate }
 }
 
 function issued(key: IssuedKey, more = ''): Shown {
@@ -115,12 +115,8 @@ function missing(what: string): never {
   throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
 }
 
-function accountOf({ account }: KeysOptions): number | undefined {
-  return wholeFlag('account', account, Number.MAX_SAFE_INTEGER)
-}
-
-function creditsOf({ credits }: KeysOptions): number | undefined {
-  return wholeFlag('credits', credits, 1_000_000_000_000)
+function accountOf({ account = missing('--account with its number') }: Flags): number {
+  return account
 }
 
 function stateOf(key: ListedKey): string {
@@ -128,33 +124,19 @@ function stateOf(key: ListedKey): string {
   return key.revoked_at === null ? 'valid' : `valid until ${formatInstant(key.revoked_at)}`
 }
 
-function readNewKey(options: KeysOptions): NewKey {
-  refuseOddFlags(options)
-  const rate = wholeFlag('rate', options.rate, 1_000_000)
-  if (rate === 0) throw new Misuse('expected --rate to be at least 1, got 0')
-  return {
-    kind: wordFlag('kind', options.kind, keyKinds),
-    credits: creditsOf(options),
-    account: accountOf(options),
-    rate,
-    name: options.name,
-    plan: options.plan,
-  }
-}
-
 /** Refuses flags that contradict each other, rather than ignoring one silently. */
-function refuseOddFlags(options: KeysOptions): void {
-  if (options.plan !== undefined && options.credits !== undefined) {
+function refuseOddFlags({ kind, ...flags }: Flags): void {
+  if (flags.plan !== undefined && flags.credits !== undefined) {
     throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')
   }
-  const own = (['plan', 'credits', 'rate'] as const).find((name) => options[name] !== undefined)
+  const own = (['plan', 'credits', 'rate'] as const).find((name) => flags[name] !== undefined)
   if (own === undefined) return
-  if (options.account !== undefined) {
+  if (flags.account !== undefined) {
     throw new Misuse(
       `expected --account or --${own}, got both; a second key shares the plan and limits of its account`,
     )
   }
-  if (options.kind !== 'test') return
+  if (kind !== 'test') return
   throw new Misuse(
     `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`,
   )

@@ -10,17 +10,13 @@ import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
 import { Refusal } from './refusal.ts'
 
+/** A key to issue: on an existing account, or on a new account with a plan or with prepaid credits. */
 export interface NewKey {
   readonly kind: KeyKind
-  /** Prepaid credits of a new account. */
   readonly credits?: number | undefined
-  /** A plan that renews each month, in place of prepaid credits. */
   readonly plan?: string | undefined
-  /** An existing account. The new key can replace another key of this account without an interruption. */
   readonly account?: number | undefined
-  /** A note about the purpose of the key. */
   readonly name?: string | undefined
-  /** The limit of requests per second. */
   readonly rate?: number | undefined
 }
 
@@ -73,7 +69,6 @@ export class Keys {
     this.#pool = pool
   }
 
-  /** Issues a key and stores only its hash. */
   async create(order: NewKey): Promise<IssuedKey> {
     const { kind, name = '', account = await this.#openAccount(order) } = order
     const credits = await this.#balance(account)
@@ -88,11 +83,8 @@ export class Keys {
   /** Issues a key that replaces another key. The old key stays valid for the grace time. */
   async rotate({ id, graceMs }: { id: number; graceMs: number }): Promise<IssuedKey> {
     const problem = 'expected a key that is neither revoked nor replaced, got another'
-    const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(
-      'select kind from keys where id = $1 and revoked_at is null',
-      [id],
-      problem,
-    )
+    const text = 'select kind from keys where id = $1 and revoked_at is null'
+    const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(text, [id], problem)
     const key = makeKey(kind)
     const issued = await this.#one<Pick<IssuedKey, 'id' | 'account'>>(
       `with old as (
@@ -109,10 +101,7 @@ export class Keys {
     return { ...issued, key, kind, credits: await this.#balance(issued.account) }
   }
 
-  /**
-   * Revokes a key at once and permanently. The key is given by its number or in full. Returns false if there is no such
-   * key.
-   */
+  /** Revokes a key, given by its number or in full. Returns false if there is no such key. */
   async revoke(given: string): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       'update keys set revoked_at = least(revoked_at, now()) where id = $1 or hash = $2',
@@ -133,14 +122,13 @@ export class Keys {
 
   /** Adds prepaid credits to an account, and returns the new balance. */
   async topUp({ account, credits }: { account: number; credits: number }): Promise<number> {
-    const { remaining } = await this.#one<{ remaining: number }>(
+    return await this.#remaining(
       `update accounts set quota = quota + $2
       where id = $1 and not renews
       returning quota - used as remaining`,
       [account, credits],
       'expected an account with prepaid credits, got another; the credits of a plan renew each month',
     )
-    return remaining
   }
 
   /**
@@ -148,7 +136,7 @@ export class Keys {
    * used.
    */
   async changePlan({ account, plan }: { account: number; plan: string }): Promise<number> {
-    const { remaining } = await this.#one<{ remaining: number }>(
+    return await this.#remaining(
       `update accounts
       set
         plan = $2,
@@ -161,7 +149,6 @@ export class Keys {
       [account, plan, quotaOf(plan)],
       noAccount(account),
     )
-    return remaining
   }
 
   async list(): Promise<ListedKey[]> {
@@ -185,10 +172,7 @@ export class Keys {
     return rows
   }
 
-  /**
-   * Reads the usage of one account or of all accounts. Reads only the requests of the last days, including today, or all
-   * requests if no number of days is given.
-   */
+  /** Reads the usage of one account or of all accounts, of the last days, including today, or of all days. */
   async usage({ days, account }: { days?: number; account?: number } = {}): Promise<KeyDay[]> {
     const { rows } = await this.#pool.query<KeyDay>(usageText, [account ?? null, days ?? 36_500])
     return rows
@@ -217,8 +201,8 @@ export class Keys {
       values: [hashes],
     })
     const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-    // The last use is recorded only once a minute, because a write at every request would cost more than the request.
-    // No request waits for this write. If the write is lost, the next use of the key repeats it.
+    // The last use is recorded once a minute, because a write at every request would cost more than the request. No
+    // request waits for the write, and the next use repeats a lost one.
     const text = `update keys set last_used_at = now() where id = any($1) and ${isStale}`
     if (stale.length > 0) this.#pool.query(text, [stale]).catch(() => undefined)
     return rows
@@ -235,15 +219,15 @@ export class Keys {
 
   async #balance(account: number): Promise<number> {
     const text = `select ${creditsLeft} as remaining from accounts where id = $1`
-    return (await this.#one<{ remaining: number }>(text, [account], noAccount(account))).remaining
+    return await this.#remaining(text, [account], noAccount(account))
+  }
+
+  async #remaining(text: string, values: unknown[], problem: string): Promise<number> {
+    return (await this.#one<{ remaining: number }>(text, values, problem)).remaining
   }
 
   /** Returns the row of a statement. If there is no row, the arguments have the given problem. */
-  async #one<Row extends pg.QueryResultRow>(
-    text: string,
-    values: unknown[],
-    problem = '',
-  ): Promise<Row> {
+  async #one<Row extends object>(text: string, values: unknown[], problem = ''): Promise<Row> {
     const [row] = (await this.#pool.query<Row>(text, values)).rows
     if (row === undefined) throw new Misuse(problem)
     return row
@@ -254,9 +238,7 @@ function noAccount(account: number): string {
   return `expected an account, got ${account}; ${npmRun('keys --')} list shows them`
 }
 
-/**
- * SQL condition that selects accounts whose month has ended. The next request of such an account renews its credits.
- */
+/** SQL condition for accounts whose month has ended. The next request of such an account renews its credits. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
@@ -318,10 +300,7 @@ type KeyKind = (typeof keyKinds)[number]
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const checkLength = 6
 
-/**
- * Makes a key from its kind, 190 random bits and a checksum. The checksum distinguishes a mistyped key from a revoked
- * key.
- */
+/** Makes a key with 190 random bits and a checksum, which distinguishes a mistyped key from a revoked key. */
 export function makeKey(kind: KeyKind): string {
   const secret = Array.from({ length: 32 }, () => digits.charAt(randomInt(digits.length)))
   const body = `sk_${kind}_${secret.join('')}`
@@ -352,7 +331,6 @@ function checksum(body: string): string {
  */
 const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: 1e12 }
 
-/** The plans whose credits renew each month. */
 export const planNames = Object.keys(quotas)
 
 function quotaOf(plan: string): number {
@@ -379,7 +357,6 @@ export interface DoorEnv {
   }
 }
 
-/** Creates the middleware that checks the key of a request before anything else. */
 export function askForKey(keys: Keys) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))

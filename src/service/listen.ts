@@ -1,5 +1,6 @@
 // Opens the HTTP port, and refuses malformed requests in the error format.
 
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingMessage,
@@ -11,7 +12,7 @@ import type { AddressInfo, Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
-import { Unreachable } from '../base/errors.ts'
+import { codeOf, reasonOf, Unreachable } from '../base/errors.ts'
 import { ourFault, Refusal } from './refusal.ts'
 import { jsonType, newRequestId, type Replying, secureHeaders } from './reply.ts'
 
@@ -43,8 +44,7 @@ let accepting: Promise<void> | null = null
 
 /**
  * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection in each turn of
- * its event loop. Therefore, while searches fill the turns, a new client would wait behind hundreds of other
- * connections.
+ * its event loop, so while searches fill the turns, a new client would wait behind hundreds of other connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -79,15 +79,13 @@ export async function listen(
     overrideGlobalObjects: false,
     // Handles valid HTTP with an invalid address, such as a Host header that contains a slash, or `OPTIONS *`.
     errorHandler: (error) => {
-      const refusal = error instanceof RequestError ? wrongAddress : ourFault()
+      const refusal = error instanceof RequestError ? wrongAddress : ourFault
       const { body, headers } = writeRefusal(refusal, where)
       return new Response(body, { status: refusal.status, headers })
     },
   })
   const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
-  /**
-   * Handles a request after its body has arrived. Only the dashboard reads a body, because forms are sent in the body.
-   */
+  /** Handles a request after its body has arrived. Only forms of the dashboard have a body that is read. */
   const answerWhole = async (request: IncomingMessage, response: ServerResponse) => {
     const problem = request.method === 'POST' ? null : await readAway(request)
     // Pipelined input may have closed the connection in the meantime.
@@ -121,22 +119,18 @@ export async function listen(
   return { server, port: Number(new URL(url).port), url }
 }
 
-/** Listens on the loopback interface only; returns the URL. */
 export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// Maximum number of connections that may wait to be accepted. A client beyond this limit retries only after seconds,
-// even if the service is idle. The operating system may allow fewer connections.
+// A client beyond this limit retries only after seconds. The operating system may allow fewer connections.
 const mostUnaccepted = 4096
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const text = `expected port ${where.port} of ${where.host} to be free and of this machine, got ${cause.code ?? cause.message}; choose another with --port or --host`
-      reject(new Unreachable(text, { cause }))
-    })
-    server.listen({ port: where.port, host: where.host, backlog: mostUnaccepted }, resolve)
+  server.listen({ port: where.port, host: where.host, backlog: mostUnaccepted })
+  await once(server, 'listening').catch((cause: unknown) => {
+    const text = `expected port ${where.port} of ${where.host} to be free and of this machine, got ${codeOf(cause) ?? reasonOf(cause)}; choose another with --port or --host`
+    throw new Unreachable(text, { cause })
   })
   const { port } = server.address() as AddressInfo
   // For a service that listens on all interfaces, the URL contains an address that a user can type.
@@ -144,7 +138,6 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Logs input that did not become a request of the application, and returns the response to it. */
 function writeRefusal(refusal: Refusal, { publicUrl, log }: Where) {
   const id = newRequestId()
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
@@ -154,10 +147,7 @@ function writeRefusal(refusal: Refusal, { publicUrl, log }: Where) {
 
 /** Writes a refusal to the raw socket, in place of Node's bare response, and closes the connection. */
 function refuseSocket(refusal: Refusal, socket: Duplex | null, where: Where): void {
-  if (socket === null || !socket.writable) {
-    socket?.destroy()
-    return
-  }
+  if (socket?.writable !== true) return void socket?.destroy()
   const { body, headers } = writeRefusal(refusal, where)
   const all = { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -166,10 +156,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, where: Where): vo
   )
 }
 
-/**
- * Checks the method and the length of a request before any route. Only GET may run a search, and HEAD would run one too
- * if it were not refused here. Only the forms of the dashboard are sent with POST.
- */
+/** Checks a request before any route. HEAD would run a search if it were not refused here. */
 export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): void {
   if (method !== 'GET' && !(method === 'POST' && forms.test(new URL(url).pathname))) {
     throw new Refusal(405, `${method} is not supported`, { allow: 'GET' })
@@ -179,20 +166,16 @@ export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): 
 
 const forms = /^\/(usage$|dashboard\/)/
 
-/** Closes the server. Waits up to the grace period for requests in flight, and then closes their connections. */
+/** Waits up to the grace period for requests in flight, and then closes their connections. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise((resolve) => void server.close(resolve))
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
+  await new Promise((resolve) => void server.close(resolve))
   clearTimeout(timer)
 }
 
 const largestBody = 65_536
 
-/**
- * Reads and discards the body of a request that needs no body; null if the body is complete. A request whose body is
- * cut off must not be searched and charged.
- */
+/** Discards a body that is not needed. A request whose body is cut off must not be searched and charged. */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined

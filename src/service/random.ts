@@ -1,9 +1,8 @@
 // Deterministic random numbers, seeded by a text.
 
-/** A stream of random numbers in [0, 1). The same seed gives the same stream. */
 export type Random = () => number
 
-/** Opens the stream of a seed. The numbers are good enough for generated answers, but must not be used for secrets. */
+/** Opens a stream of numbers in [0, 1), good enough for generated answers, but not for secrets. */
 export function seeded(text: string): Random {
   let [a, b, c, d] = spread(text)
   return () => {
@@ -20,8 +19,7 @@ export function seeded(text: string): Random {
 
 /** Computes a number in [0, 1) from a text. */
 export function fraction(text: string): number {
-  const [a] = spread(text)
-  return (a >>> 0) / 4_294_967_296
+  return (spread(text)[0] >>> 0) / 4_294_967_296
 }
 
 export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
 import { exits, MillError } from '../base/errors.ts'
 
-/** The reason for each status, and advice to the client, for the OpenAPI document and the help pages. */
+/** Reasons and advice, for the OpenAPI document and the help pages. */
 export const reasons = {
   400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
   401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
@@ -35,12 +35,13 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 }
 
-/**
- * Returns the error code of a status. Spec gap 7: only the codes of 401 and 403 are documented. The other codes follow
- * the same style: the HTTP phrase in capitals.
- */
+/** Spec gap 7: only the codes of 401 and 403 are documented. The others are also the HTTP phrase in capitals. */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
+}
+
+export function helpOf(status: number): string {
+  return status === 401 || status === 403 ? 'authentication' : 'errors'
 }
 
 /** An error response, section 2.4. */
@@ -48,9 +49,9 @@ export const errorResponse = z
   .object({
     success: z.literal(false),
     error: z.object({
-      code: z.string().openapi({ description: 'Machine-readable code.' }),
-      message: z.string().openapi({ description: 'Human-readable text.' }),
-      documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
+      code: z.string().describe('Machine-readable code.'),
+      message: z.string().describe('Human-readable text.'),
+      documentation: z.url().describe('Link to the help page about the error.'),
     }),
   })
   .openapi('ErrorResponse')
@@ -68,38 +69,28 @@ export class Refusal extends MillError {
   }
 
   body(publicUrl: string): z.infer<typeof errorResponse> {
-    const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
-    const documentation = `${publicUrl}/docs/${page}`
-    const { message } = this
-    return { success: false, error: { code: statusCode(this.status), message, documentation } }
+    const documentation = `${publicUrl}/docs/${helpOf(this.status)}`
+    const error = { code: statusCode(this.status), message: this.message, documentation }
+    return { success: false, error }
   }
 }
 
-/** The error ends the work, and nobody reads the response. */
-export function clientLeft(): Refusal {
-  return new Refusal(503, 'The client disconnected; nothing was charged')
-}
+export const clientLeft = new Refusal(503, 'The client disconnected; nothing was charged')
+export const ourFault = new Refusal(500, 'Something went wrong on our side; nothing was charged')
+export const tooLate = new Refusal(504, 'The search took too long; nothing was charged')
+const away = 'The database does not answer; try again'
+export const databaseAway = new Refusal(503, away, { 'retry-after': '5' })
 
-export function ourFault(): Refusal {
-  return new Refusal(500, 'Something went wrong on our side; nothing was charged')
-}
-
-export function tooLate(): Refusal {
-  return new Refusal(504, 'The search took too long; nothing was charged')
-}
-
-/** An empty answer is charged, but this response is not. */
 export function noEngine(retryAfter: string): Refusal {
-  return new Refusal(503, 'No search engine answered; nothing was charged', {
-    'retry-after': retryAfter,
-  })
+  const problem = 'No search engine answered; nothing was charged'
+  return new Refusal(503, problem, { 'retry-after': retryAfter })
 }
 
-/** The message names the first problem. */
-export function refuseParams(result: {
+/** Throws a refusal that names the first problem. */
+export function refuseParams(checked: {
   readonly success: boolean
-  readonly error?: { readonly issues: readonly { readonly message: string }[] }
+  readonly error?: z.ZodError
 }): undefined {
-  if (result.success) return undefined
-  throw new Refusal(400, result.error?.issues[0]?.message ?? 'The parameters are not valid')
+  const [issue] = checked.error?.issues ?? []
+  if (issue !== undefined) throw new Refusal(400, issue.message)
 }

@@ -8,9 +8,9 @@ import { codeOf, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
-import { ourFault, Refusal } from './refusal.ts'
+import { databaseAway, ourFault, Refusal } from './refusal.ts'
 
-/** Headers of every response. The content of a response belongs to one key, so no cache may store it. */
+/** Headers of every response. A response belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
@@ -23,13 +23,11 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
     'x-credits-used': '0',
     'x-credits-remaining': String(key.remaining),
     ...(key.renewsAt === null ? {} : { 'x-credits-reset': String(Math.max(1, reset)) }),
-    // This header gives the number of seconds for which the same Idempotency-Key returns the same answer.
     ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
   }
 }
 
-/** Facts that responses to errors need. */
 export interface Replying {
   readonly log: Log
   readonly publicUrl: () => string
@@ -43,35 +41,25 @@ export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<
   })
 }
 
-export function databaseAway(): Refusal {
-  return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
-}
-
 const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
-/**
- * Returns the response to an unexpected error. A database that is down, starting, full or unreachable is not reported
- * as a bug, because the request was valid.
- */
+/** A database that is down, starting, full or unreachable is not reported as a bug, because the request was valid. */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
   // The database driver sets no code on two of these errors.
   const silent = /^(Connection terminated|timeout exceeded)/
   if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')
-    return databaseAway()
+    return databaseAway
   }
   log.error({ err: error, request }, 'a request failed')
-  return ourFault()
+  return ourFault
 }
 
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-/**
- * Returns the address of the client. If the peer is a proxy on this machine, this is the last entry of X-Forwarded-For.
- * Otherwise, this is the address of the peer.
- */
+/** Returns the address of the peer or, behind a proxy on this machine, the last entry of X-Forwarded-For. */
 export function clientOf(c: Context<DoorEnv>): string {
   const { socket } = c.env.incoming
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
@@ -90,10 +78,7 @@ function peerOf({ remoteAddress = '' }: Socket): string {
 // Paths that are logged. Parameters and unknown paths are left out of the log, because either may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
-/**
- * Gives every request an ID, and logs one line about the request after the response. Queries are private, so they are
- * never logged.
- */
+/** Gives every request an ID, and logs one line about it. Queries are private, so they are never logged. */
 export function trace(log: Log) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const start = performance.now()
@@ -104,15 +89,10 @@ export function trace(log: Log) {
     await next()
     c.res.headers.set('x-request-id', id)
     const key = c.get('key')
-    const line = {
-      request: id,
-      client,
-      method: c.req.raw.method,
-      path: known.exec(c.req.path)?.[0] ?? 'other',
-      status: c.res.status,
-      ms: Math.round((performance.now() - start) * 10) / 10,
-      ...(key === undefined ? {} : { key: key.id, account: key.accountId, kind: key.kind }),
-    }
-    log.info(line, 'answered')
+    const { method } = c.req.raw
+    const path = known.exec(c.req.path)?.[0] ?? 'other'
+    const ms = Math.round((performance.now() - start) * 10) / 10
+    const caller = key && { key: key.id, account: key.accountId, kind: key.kind }
+    log.info({ request: id, client, method, path, status: c.res.status, ms, ...caller }, 'answered')
   })
 }

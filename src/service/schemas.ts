@@ -5,9 +5,9 @@ import { devices } from '../base/query.ts'
 
 const usedDay = z.object({
   day: z.iso.date(),
-  key: z.string().openapi({ description: 'Prefix and last four characters of the key.' }),
+  key: z.string().describe('Prefix and last four characters of the key.'),
   requests: z.int(),
-  failures: z.int().openapi({ description: 'Those among them that failed and were not charged.' }),
+  failures: z.int().describe('Those among them that failed and were not charged.'),
   credits: z.int(),
 })
 
@@ -17,27 +17,20 @@ export const usageResponse = z
     success: z.literal(true),
     plan: z.string(),
     credits_quota: z.int(),
-    credits_used: z.int().openapi({ description: 'In the current period of the plan.' }),
+    credits_used: z.int().describe('In the current period of the plan.'),
     credits_remaining: z.int(),
-    renews_at: z.iso
-      .datetime()
-      .nullable()
-      .openapi({ description: 'Null for credits bought once.' }),
+    renews_at: z.iso.datetime().nullable().describe('Null for credits bought once.'),
     rate_limit: z
       .int()
       .nullable()
-      .openapi({ description: 'Maximum requests per second of the account. Null for no limit.' }),
+      .describe('Maximum requests per second of the account. Null for no limit.'),
     days: z.array(usedDay),
   })
   .openapi('UsageResponse')
 
 export const usageParams = z.object({
-  days: wholeParam(
-    'days',
-    { least: 1, most: 366, usual: 30 },
-    'How many days back, today included.',
-  ),
-  api_key: z.string().optional().openapi({ description: 'As for a search.' }),
+  days: wholeParam('days', [1, 366, 30], 'How many days back, today included.'),
+  api_key: z.string().optional().describe('As for a search.'),
 })
 
 export const mostResults = 100
@@ -52,8 +45,8 @@ const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
 const qRule = {
-  error: ({ input }: { readonly input?: unknown }) =>
-    input === undefined ? 'q must be given' : 'q must be given once',
+  error: (issue: { readonly input?: unknown }) =>
+    issue.input === undefined ? 'q must be given' : 'q must be given once',
 }
 
 /** The response to an invalid value is a 400 whose message names the broken rule. */
@@ -62,7 +55,7 @@ export const searchParams = z.object({
     .string(qRule)
     .refine((q) => letter.test(q), rule('q', 'a search query that is not blank'))
     .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
-    .openapi({
+    .meta({
       description: 'Search query.',
       example: 'css grid layout',
       minLength: 1,
@@ -73,15 +66,14 @@ export const searchParams = z.object({
     .string(rule('location', 'given once'))
     .max(512, rule('location', 'at most 512 characters'))
     .optional()
-    .openapi({
-      description:
-        'Geographic location, written as a place name. Not in the specification: an unknown place is not an error; ignored parameters are named in X-Ignored-Params.',
-    }),
+    .describe(
+      'Geographic location, written as a place name. Not in the specification: an unknown place is not an error; ignored parameters are named in X-Ignored-Params.',
+    ),
   hl: z
     .string(rule('hl', 'given once'))
     .regex(languageTag, rule('hl', 'a language code like en or pt-BR'))
     .optional()
-    .openapi({
+    .meta({
       description: 'Language code. Not in the specification: default en; malformed: 400.',
       example: 'en',
       default: 'en',
@@ -90,32 +82,34 @@ export const searchParams = z.object({
     .string(rule('gl', 'given once'))
     .regex(countryCode, rule('gl', 'a country code of two letters'))
     .optional()
-    .openapi({
+    .meta({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
       example: 'us',
     }),
   num: wholeParam(
     'num',
-    { least: 1, most: mostResults, usual: 10 },
+    [1, mostResults, 10],
     'Number of results; from 1 to 100. Not in the specification: default 10.',
   ),
   device: z
     .enum(devices, rule('device', `one of ${devices.join(', ')}`))
     .optional()
-    .openapi({
+    .meta({
       default: 'desktop',
       description:
         'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
     }),
-  api_key: z.string().optional().openapi({
-    description:
+  api_key: z
+    .string()
+    .optional()
+    .describe(
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
-  }),
+    ),
 })
 
 /** Request headers of a search, except the headers that hold the key. */
 export const searchHeaders = z.object({
-  'idempotency-key': z.string().optional().openapi({
+  'idempotency-key': z.string().optional().meta({
     description:
       'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
     minLength: 1,
@@ -127,25 +121,21 @@ const entity = z.object({ name: z.string(), type: z.string() }).openapi('Entity'
 
 const organicResult = z
   .object({
-    position: z.int().min(1).openapi({ description: 'Rank from 1, without gaps.' }),
+    position: z.int().min(1).describe('Rank from 1, without gaps.'),
     title: z.string(),
     url: z.url(),
-    snippet: z
-      .string()
-      .openapi({ description: 'Plain text. Not in the specification: may be empty.' }),
-    domain: z.string().openapi({ description: 'Host name of url.' }),
+    snippet: z.string().describe('Plain text. Not in the specification: may be empty.'),
+    domain: z.string().describe('Host name of url.'),
   })
   .openapi('OrganicResult')
 
 const interpretation = z
   .object({
-    query: z.string().openapi({ description: 'The query that was searched.' }),
+    query: z.string().describe('The query that was searched.'),
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
-      .openapi({ description: 'Words taken for typos, and their corrections.' }),
-    ignored_words: z
-      .array(z.string())
-      .openapi({ description: 'Words that are in no page and were ignored.' }),
+      .describe('Words taken for typos, and their corrections.'),
+    ignored_words: z.array(z.string()).describe('Words that are in no page and were ignored.'),
   })
   .openapi('Interpretation', {
     description:
@@ -156,26 +146,23 @@ const interpretation = z
 export const searchResponse = z
   .object({
     success: z.literal(true),
-    query: z
-      .string()
-      .openapi({ description: 'The query that was searched, exactly as it was sent.' }),
-    intent: z.string().openapi({
+    query: z.string().describe('The query that was searched, exactly as it was sent.'),
+    intent: z.string().meta({
       examples: ['informational', 'navigational', 'commercial', 'transactional'],
       description:
         'Not in the specification: informational, navigational, commercial or transactional.',
     }),
-    sentiment: z
-      .string()
-      .openapi({ description: 'Not in the specification: positive, neutral or negative.' }),
+    sentiment: z.string().describe('Not in the specification: positive, neutral or negative.'),
     clusters: z.array(z.string()),
     entities: z.array(entity),
     organic_results: z.array(organicResult),
     related_searches: z.array(z.string()),
-    credits_used: z.int().openapi({
-      description:
+    credits_used: z
+      .int()
+      .describe(
         'Not in the specification: one credit per ten results, rounded up, at least 1; 0 with a test key.',
-    }),
-    credits_remaining: z.int().openapi({ description: 'Credits left after this request.' }),
+      ),
+    credits_remaining: z.int().describe('Credits left after this request.'),
     interpretation: interpretation.optional(),
   })
   .openapi('SearchResponse', {
@@ -191,25 +178,15 @@ export type SearchResponse = z.infer<typeof searchResponse>
 /** A search in the form that providers receive, with the default values filled in. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/**
- * Fills in the defaults of a search. Spec gap 4.1: the default of `num` is 10. The other parameters have no effect
- * unless they are sent.
- */
-export function readSearch({
-  q,
-  num = 10,
-  hl,
-  gl,
-  location,
-  device,
-}: z.infer<typeof searchParams>) {
+/** Spec gap 4.1: the default of `num` is 10. The other parameters have no effect unless they are sent. */
+export function readSearch({ num = 10, gl, location, ...sent }: z.infer<typeof searchParams>) {
   return {
-    q,
+    q: sent.q,
     num,
-    hl: hl ?? null,
+    hl: sent.hl ?? null,
     gl: gl?.toUpperCase() ?? null,
     location: location?.trim() || null,
-    device: device ?? null,
+    device: sent.device ?? null,
   }
 }
 
@@ -220,18 +197,15 @@ function rule(name: string, text: string) {
 /** Builds a parameter that accepts a whole number in any notation. */
 function wholeParam(
   name: string,
-  { least, most, usual }: Record<'least' | 'most' | 'usual', number>,
+  [minimum, maximum, usual]: readonly [number, number, number],
   description: string,
 ) {
-  const text = rule(name, `a whole number from ${least} to ${most}`)
-  return (
-    z
-      .string(text)
-      // The pattern works without flags, because a pattern in an OpenAPI document has no flags.
-      .regex(/^[+-]?\d+(\.\d+)?([eE]\d+)?$/, text)
-      .transform(Number)
-      .pipe(z.int(text).min(least, text).max(most, text))
-      .optional()
-      .openapi({ type: 'integer', minimum: least, maximum: most, default: usual, description })
-  )
+  const text = rule(name, `a whole number from ${minimum} to ${maximum}`)
+  return z
+    .string(text)
+    .regex(/^[+-]?\d+(\.\d+)?([eE]\d+)?$/, text)
+    .transform(Number)
+    .pipe(z.int(text).min(minimum, text).max(maximum, text))
+    .optional()
+    .openapi({ type: 'integer', minimum, maximum, default: usual, description })
 }

@@ -39,39 +39,31 @@ export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold
   if (key === null) return await sellOnce(shop, order, null)
   const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
   if (claim.kind === 'kept') {
-    const answered = JSON.parse(claim.answer) as Answered
-    return { ...answered, used: claim.used, remaining: claim.remaining, again: true }
+    const { answer, used, remaining } = claim
+    return { ...(JSON.parse(answer) as Answered), used, remaining, again: true }
   }
-  try {
-    return await sellOnce(shop, order, claim)
-  } catch (error) {
+  return await sellOnce(shop, order, claim).catch(async (error: unknown) => {
     await giveUpClaim(shop.pool, claim)
     throw error
-  }
+  })
 }
 
-/** Reserves credits, searches, and settles the cost. If the search fails, all reserved credits are released. */
 async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
   const charge = await shop.credits.reserve(order)
   const start = performance.now()
-  const settle = (credits: number, status: number, answer?: string) =>
-    settleCredits(shop.pool, charge, {
-      credits,
-      status,
-      ms: performance.now() - start,
-      provider: shop.provider.name,
-      keep: claim === null || answer === undefined ? null : { ...claim, answer },
-    })
-  let answered: Answered
-  try {
-    // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
-    const over = claim === null ? order.gone : new AbortController().signal
-    answered = await beforeDeadline(shop, order, over)
-  } catch (error) {
+  const settle = (credits: number, status: number, answer?: string) => {
+    const keep = claim === null || answer === undefined ? null : { ...claim, answer }
+    const ms = performance.now() - start
+    const ending = { credits, status, ms, provider: shop.provider.name, keep }
+    return settleCredits(shop.pool, charge, ending)
+  }
+  // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
+  const over = claim === null ? order.gone : new AbortController().signal
+  const answered = await beforeDeadline(shop, order, over).catch(async (error: unknown) => {
     const status = error instanceof Refusal ? error.status : 500
     await settle(0, order.gone.aborted ? clientGone : status)
     throw error
-  }
+  })
   const used = cost(answered.answer.organic_results.length)
   const remaining = await settle(used, 200, JSON.stringify(answered))
   if (remaining !== null) return { ...answered, used, remaining, again: false }
@@ -89,13 +81,13 @@ async function beforeDeadline(
 ): Promise<Answered> {
   const ms = deadline - performance.now()
   // Waiting for the database may have taken until the deadline.
-  if (ms <= 0) throw tooLate()
+  if (ms <= 0) throw tooLate
   const stop = new AbortController()
   const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
   const answering = provider.answer(search, asker)
   const answered = await within(answering, { ms, signal: over })
   if (answered !== late) return answered
-  const reason = over.aborted ? clientLeft() : tooLate()
+  const reason = over.aborted ? clientLeft : tooLate
   stop.abort(reason)
   // The queue of the provider may refuse first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])

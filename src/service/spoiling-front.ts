@@ -13,19 +13,13 @@ type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
 const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'
-const failure = {
-  success: false,
-  error: {
-    code: 'INVALID_REQUEST',
-    message: 'A fault on purpose',
-    documentation: 'https://docs.example.com/errors',
-  },
-}
+const documentation = 'https://docs.example.com/errors'
+const error = { code: 'INVALID_REQUEST', message: 'A fault on purpose', documentation }
 const failingShare = 0.4
-const shallowShare = 0.1
 const dearTimes = 3
+/** Share of the results that is left, for the faults that shorten an answer. */
+const depths: Partial<Record<NightFault, number>> = { empty: 0, shallow: 0.1 }
 
-/** Opens a proxy with its own balance on the loopback interface. */
 export async function openFront(behind: string, credits: number) {
   let fault: NightFault | null = null
   let balance = credits
@@ -34,7 +28,7 @@ export async function openFront(behind: string, credits: number) {
     const { pathname, search, searchParams } = new URL(c.req.url)
     const query = searchParams.get('q') ?? ''
     if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
-      return c.json(failure, 422)
+      return c.json({ success: false, error }, 422)
     }
     const authorization = c.req.header('authorization') ?? ''
     const found = await fetch(new URL(pathname + search, behind), { headers: { authorization } })
@@ -44,7 +38,8 @@ export async function openFront(behind: string, credits: number) {
     balance -= used
     if (fault === 'html') return c.html(page)
     const good = body.parse(JSON.parse(text))
-    const results = good.organic_results.slice(0, depthOf(fault, good.organic_results.length))
+    const share = (fault === null ? undefined : depths[fault]) ?? 1
+    const results = good.organic_results.slice(0, Math.ceil(good.organic_results.length * share))
     const told = { credits_used: used, credits_remaining: balance }
     return c.json({ ...good, ...told, organic_results: results })
   })
@@ -62,9 +57,4 @@ export async function openFront(behind: string, credits: number) {
     },
     close: () => closeServer(server, 0),
   }
-}
-
-function depthOf(fault: NightFault | null, depth: number): number {
-  if (fault === 'empty') return 0
-  return fault === 'shallow' ? Math.ceil(depth * shallowShare) : depth
 }

@@ -21,10 +21,7 @@ export interface ServiceOptions {
   /** Port to listen on; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /**
-   * Source of answers for live keys: the documents of this machine (`local`), the web (`searxng`), or generated pages
-   * (`mock`).
-   */
+  /** Source of answers for live keys: documents of this machine, the web, or generated pages. */
   readonly upstream?: (typeof upstreams)[number]
   /** URL of SearXNG, required for the upstream `searxng`. */
   readonly searxngUrl?: URL | null
@@ -50,11 +47,10 @@ export interface ServiceOptions {
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
 const sweepMs = 60_000
-// Difference between the lease and the deadline of a request. The lease is longer, because a request is settled after
-// its deadline.
+// The lease is longer than the deadline, because a request is settled after its deadline.
 const leaseMarginMs = 20_000
 
-/** Starts the search service; resolves when the service accepts requests. */
+/** Resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options
@@ -84,13 +80,7 @@ export async function startService(options: ServiceOptions) {
     const { server, port, url } = await listen(app.fetch, where)
     closers.add('port', server, (open) => closeServer(open, 8000))
     base = url
-    return {
-      /** Base address of the service, in the form that `SEARCH_API_URL` expects. */
-      url,
-      port,
-      keys,
-      close: () => closers.close(),
-    }
+    return { url, port, keys, close: () => closers.close() }
   } catch (error) {
     await closers.close()
     throw error
@@ -99,31 +89,29 @@ export async function startService(options: ServiceOptions) {
 
 function openSources(options: ServiceOptions, tables: Tables, log: Log) {
   const { upstream = 'local', searxngUrl: url, today = () => new Date() } = options
-  const drift =
-    options.drift === undefined ? noDrift : openDrift(options.drift, today, options.calm)
+  const { drift: seed, calm } = options
+  const drift = seed === undefined ? noDrift : openDrift(seed, today, calm)
   const mock = openMock(drift)
   if (upstream === 'mock') return { mock, provider: mock }
   if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
-  if (url === undefined || url === null) {
-    throw new Misuse(
-      'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
-    )
+  if (!url) {
+    const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
+    throw new Misuse(`${problem}; give its address`)
   }
-  return { mock, provider: openSearxng({ url, log, budgetMs: options.upstreamMs }) }
+  return { mock, provider: openSearxng(url, log, options.upstreamMs) }
 }
 
 /** Refunds dead requests, and deletes old answers and the text of old queries. Runs every minute. */
 async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
-    const refunded = await refundOrphans(pool)
-    if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
+    const { rowCount: refunded } = await pool.query(refundOrphans)
+    if (refunded) log.warn({ refunded }, 'requests that died with their process were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )
     await forgetQueries(pool, keepMs)
   } catch (error) {
-    // The error is only logged: the next sweep follows in a minute, and requests report an unreachable database
-    // themselves.
+    // The next sweep follows in a minute, and requests report an unreachable database themselves.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }
@@ -139,32 +127,28 @@ export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void
   )
 }
 
-/** Releases the reservations of requests that died with their process. */
-async function refundOrphans(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `with orphans as (
-      select id
-      from usage
-      where credits is null
-        and at < now() - interval '5 minutes'
-      for update skip locked
-    ),
-    ended as (
-      update usage
-      set credits = 0, status = 500
-      from orphans
-      where usage.id = orphans.id
-      returning usage.account_id, usage.period, usage.reserved
-    ),
-    back as (
-      update accounts
-      set held = held - sums.reserved
-      from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
-      where accounts.id = sums.account_id
-        and accounts.period = sums.period
-    )
-    select
-    from ended`,
+/** Statement that releases the reservations of requests that died with their process. */
+const refundOrphans = `
+  with orphans as (
+    select id
+    from usage
+    where credits is null
+      and at < now() - interval '5 minutes'
+    for update skip locked
+  ),
+  ended as (
+    update usage
+    set credits = 0, status = 500
+    from orphans
+    where usage.id = orphans.id
+    returning usage.account_id, usage.period, usage.reserved
+  ),
+  back as (
+    update accounts
+    set held = held - sums.reserved
+    from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
+    where accounts.id = sums.account_id
+      and accounts.period = sums.period
   )
-  return rowCount ?? 0
-}
+  select
+  from ended`

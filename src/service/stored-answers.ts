@@ -13,24 +13,20 @@ export const replaySeconds = 86_400
 /** The right of a request to answer its idempotency key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
-/** Reads the Idempotency-Key header; null for a request without one. */
 export function readIdempotencyKey(header: string | undefined): string | null {
   if (header === undefined) return null
   if (/^[\x21-\x7e]{1,255}$/.test(header)) return header
-  throw new Refusal(
-    400,
-    'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces',
-  )
+  const problem = 'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces'
+  throw new Refusal(400, problem)
 }
 
 /**
  * Returns the stored answer to an idempotency key, or claims the right to answer. Waits while another request holds the
- * claim.
+ * claim, until the claim is older than the lease.
  */
 export async function claimAnswer(
   pool: pg.Pool,
   order: PaidSearch,
-  // The lease is the age from which on a claim counts as abandoned. No request lasts longer than the lease.
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
 ) {
   const { gone } = order
@@ -44,30 +40,28 @@ export async function claimAnswer(
       values: [account, key, asked, token, leaseMs / 1000],
     })
     if (rowCount === 1) return { kind: 'claim' as const, account, key, token }
-    const { rows } = await pool.query<{ same: boolean; answer: string | null } & Price>({
+    const { rows } = await pool.query<{
+      readonly same: boolean
+      readonly answer: string | null
+      readonly used: number
+      readonly remaining: number
+    }>({
       name: 'read-answer',
       text: 'select asked = $3 as same, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
       values: [account, key, asked],
     })
-    const [row] = rows
-    if (row?.same === false) {
+    for (const { same, answer, used, remaining } of rows) {
       const text = 'This Idempotency-Key was used for another search; nothing was charged'
-      throw new Refusal(422, text)
+      if (!same) throw new Refusal(422, text)
+      if (answer !== null) return { kind: 'kept' as const, answer, used, remaining }
     }
-    const { answer = null, used = 0, remaining = 0 } = row ?? {}
-    if (answer !== null) return { kind: 'kept' as const, answer, used, remaining }
     if (performance.now() > order.deadline) {
       const text = 'The first request with this Idempotency-Key is still in progress'
       throw new Refusal(409, text, { 'retry-after': '1' })
     }
     await pause(waitMs, gone)
-    if (gone.aborted) throw clientLeft()
+    if (gone.aborted) throw clientLeft
   }
-}
-
-interface Price {
-  readonly used: number
-  readonly remaining: number
 }
 
 const claimText = `
@@ -78,17 +72,13 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/** Returns a text that is equal for equal requests. */
+/** Returns a text that is equal for equal requests. A parameter with its default value equals an absent parameter. */
 function identityOf(search: Search): string {
-  return JSON.stringify({
-    ...search,
-    // Sending a parameter with its default value is the same as not sending the parameter.
-    hl: search.hl?.toLowerCase() === 'en' ? null : search.hl,
-    device: search.device === 'desktop' ? null : search.device,
-  })
+  const hl = search.hl?.toLowerCase() === 'en' ? null : search.hl
+  const device = search.device === 'desktop' ? null : search.device
+  return JSON.stringify({ ...search, hl, device })
 }
 
-/** Releases a claim without storing an answer. The next request with this idempotency key starts from the beginning. */
 export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
   await pool.query({
     name: 'give-up-claim',
@@ -102,7 +92,6 @@ export type FoundAnswer = Omit<
   'success' | 'query' | 'credits_used' | 'credits_remaining'
 >
 
-/** An answer, with the facts that are reported in response headers. */
 export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent but had no effect. */

@@ -1,21 +1,25 @@
 // Describes one page of the corpus, and reads files of pages.
 
 import { open } from 'node:fs/promises'
+import { tryDecode } from 'hono/utils/url'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
+
+/** A text without NUL and lone surrogates, which PostgreSQL cannot store. */
+const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
 
 /** A page that searches can find. One line of a corpus file holds one page. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
-  title: z.string().max(2000),
-  text: z.string().max(400_000).default(''),
+  title: storable.max(2000),
+  text: storable.max(400_000).default(''),
   lang: z
     .string()
     .regex(/^[a-z]{2,3}$/)
     .default('en'),
   /** Names of the things that the page is about, for entity recognition. */
   entities: z
-    .array(z.object({ name: z.string().min(2).max(200), type: z.string().max(50) }))
+    .array(z.object({ name: storable.min(2).max(200), type: storable.max(50) }))
     .default([]),
 })
 
@@ -28,24 +32,11 @@ export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }
 
-/**
- * Returns further search terms of a page: a name such as `ServiceWorker` as two words, and the words of the address.
- */
+/** Returns further search terms of a page: the words of the address, and of names such as `ServiceWorker`. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
-  const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
-  const words = [...titleAlone(title).split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) =>
-    word.split(camel),
-  )
+  const texts = `${titleAlone(title)} ${tryDecode(new URL(url).pathname, decodeURIComponent)}`
+  const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))
   return [...new Set(words.filter((word) => word !== ''))].join(' ')
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    // The path is not valid UTF-8, so the words of the encoded path are used.
-    return path
-  }
 }
 
 /** Reads the lines of a file or a pipe. Refuses a folder. */

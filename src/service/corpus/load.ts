@@ -13,26 +13,22 @@ const corpusLock = 7_361_002
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/**
- * Loads the shipped corpus unless the same version is already loaded. If several services start at once, one service
- * loads the corpus and the other services wait.
- */
+/** Loads the shipped corpus unless it is loaded. If several services start at once, the others wait for the first. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // The version is checked without the lock first, because every start after the first start ends here.
-    if ((await loadedSum(client)) === sha256) return 0
+    // Checked without the lock first, because every start after the first start ends here.
+    if (await isLoaded(client, sha256)) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
-    if ((await loadedSum(client)) === sha256) return 0
+    if (await isLoaded(client, sha256)) return 0
     const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
     const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
     await client.query('delete from documents where shipped')
     // Building the index once takes a third of the time of updating the index row by row.
     await client.query('drop index if exists documents_tsv')
-    const batch = 2000
-    for (let at = 0; at < documents.length; at += batch) {
-      await insertBatch(client, documents.slice(at, at + batch), true)
+    for (let at = 0; at < documents.length; at += 2000) {
+      await insertBatch(client, documents.slice(at, at + 2000), true)
     }
     await client.query('create index documents_tsv on documents using gin (tsv)')
     await refreshWords(client)
@@ -46,10 +42,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/**
- * Adds the pages of JSONL files. If one of the files cannot be read, no page of any file is added. A line that does not
- * hold a page is skipped, and its number is reported with the path of the file as the user typed it.
- */
+/** Adds the pages of JSONL files. A line that does not hold a page is skipped and reported. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
@@ -92,11 +85,9 @@ async function inTransaction<T>(
   }
 }
 
-async function loadedSum(client: pg.PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ sha256: string }>(
-    "select sha256 from corpora where name = 'shipped'",
-  )
-  return rows[0]?.sha256
+async function isLoaded(client: pg.PoolClient, sha256: string): Promise<boolean> {
+  const text = "select from corpora where name = 'shipped' and sha256 = $1"
+  return (await client.query(text, [sha256])).rowCount === 1
 }
 
 async function refreshWords(client: pg.PoolClient): Promise<void> {
@@ -112,16 +103,13 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
 }
 
 function parseLine(text: string): Document | string {
-  let json: unknown
   try {
-    json = JSON.parse(text)
+    const { data, error } = documentShape.safeParse(JSON.parse(text))
+    const issue = error?.issues[0]
+    return data ?? `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
   } catch {
     return 'expected a line of JSON, got something else'
   }
-  const checked = documentShape.safeParse(json)
-  if (checked.success) return checked.data
-  const issue = checked.error.issues[0]
-  return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
 }
 
 /** Inserts a page; returns the reason if PostgreSQL rejects it. */
@@ -139,24 +127,13 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
   }
 }
 
-/** Removes NUL and lone surrogates, which PostgreSQL cannot store. */
-function storable({ title, text, entities, ...rest }: Document): Document {
-  const clean = (dirty: string) => dirty.replaceAll('\0', ' ').toWellFormed()
-  return {
-    ...rest,
-    title: clean(title),
-    text: clean(text),
-    entities: entities.map(({ name, type }) => ({ name: clean(name), type: clean(type) })),
-  }
-}
-
 async function insertBatch(
   client: pg.PoolClient,
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
   // An INSERT ... ON CONFLICT cannot update a row twice, so only the last line for each address is used.
-  const batch = [...new Map(given.map((document) => [document.url, storable(document)])).values()]
+  const batch = [...new Map(given.map((document) => [document.url, document])).values()]
   const rows = batch.map((document) => ({
     ...document,
     title: document.title || new URL(document.url).hostname,

@@ -33,44 +33,45 @@ const hourMs = 3_600_000
 const largestForm = 10_000
 
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
-  const show: Show = async (c, { issued, problem } = {}) => {
+  app.use('/dashboard/*', async (c, next) => {
+    checkClient(c)
+    if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
+    await next()
+  })
+  const show = showDashboard(parts)
+  // The page after a form is at the address of the form, which browsers can reload and bookmark.
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  addForms(app, parts.keys, show)
+}
+
+function showDashboard({ keys, publicUrl }: DashboardParts) {
+  return async (c: Context<DoorEnv>, said: { issued?: IssuedKey; problem?: string } = {}) => {
     const { q: word = '', page: nth = '' } = c.req.query()
     const page = renderDashboard({
+      ...said,
       root: rootOf(c),
       address: publicUrl(),
       keys: await keys.list(),
       shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
       used: await keys.usage({ days: shownDays }),
-      issued,
-      problem,
       ticket: randomUUID(),
     })
-    return c.html(page, problem === undefined ? 200 : 400, pageHeaders)
+    return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
   }
-  app.use('/dashboard/*', async (c, next) => {
-    checkClient(c)
-    if (c.req.method === 'POST') checkForm(c, publicUrl())
-    await next()
-  })
-  // The page that follows a rejected form is shown at the address of the form. These addresses can also be opened
-  // directly, so that browsers can reload and bookmark them.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
-  addForms(app, keys, show)
 }
 
-type Show = (
-  c: Context<DoorEnv>,
-  said?: { readonly issued?: IssuedKey; readonly problem?: string },
-) => Promise<Response>
+type Show = ReturnType<typeof showDashboard>
 
 function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
-  const addForm = <Shape extends z.ZodType>(
+  const addForm = <Shape extends z.ZodRawShape>(
     path: string,
     shape: Shape,
-    change: (fields: z.output<Shape>, id: number) => Promise<IssuedKey | boolean | number>,
+    change: (
+      fields: z.output<z.ZodObject<Shape>>,
+      id: number,
+    ) => Promise<IssuedKey | boolean | number>,
   ) =>
     app.post(`/dashboard/${path}`, async (c) => {
       try {
@@ -86,7 +87,7 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   const tickets = new Set<string>()
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
-  addForm('keys', newShape, async (form) => {
+  addForm('keys', newKey, async (form) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
     if (tickets.has(form.ticket)) {
       throw new Misuse('This form was sent before: its key was shown then.')
@@ -95,38 +96,37 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
     tickets.add(form.ticket)
     return issued
   })
-  addForm(`${key}/revoke`, sureShape, (_, id) => keys.revoke(String(id)))
-  addForm(`${key}/rotate`, graceShape, ({ grace = 24 }, id) =>
+  addForm(`${key}/revoke`, { sure: sureField }, (_, id) => keys.revoke(String(id)))
+  addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
     keys.rotate({ id, graceMs: grace * hourMs }),
   )
-  addForm(`${key}/change`, changeShape, ({ name, rate = null }, id) =>
+  addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
   )
-  addForm(`${account}/top-up`, creditsShape, ({ credits = 0 }, id) =>
+  addForm(`${account}/top-up`, { credits: moreField }, ({ credits = 0 }, id) =>
     keys.topUp({ account: id, credits }),
   )
-  addForm(`${account}/plan`, planShape, ({ plan }, id) => keys.changePlan({ account: id, plan }))
+  addForm(`${account}/plan`, { plan: z.string() }, ({ plan }, id) =>
+    keys.changePlan({ account: id, plan }),
+  )
 }
 
-/**
- * Adds the page on which customers enter their key to see the usage of their account. The key is never part of an
- * address.
- */
+/** Adds the page on which customers enter their key, which is never part of an address. */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  app.get('/usage', (c) => c.html(renderUsage({ root: rootOf(c) }), 200, pageHeaders))
+  app.get('/usage', (c) => c.html(renderUsage({ root: './' }), 200, pageHeaders))
   // The dashboard uses this style sheet too, because its own addresses may need the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
   app.post('/usage', async (c) => {
-    const { key: text } = await readForm(c, keyShape)
-    const key = await keys.find(text.trim())
+    const form = await readForm(c, { key: z.string().default('') })
+    const key = await keys.find(form.key.trim())
     if (key === null) {
       const problem = 'API key is invalid or has been revoked'
-      return c.html(renderUsage({ root: rootOf(c), problem }), 403, pageHeaders)
+      return c.html(renderUsage({ root: './', problem }), 403, pageHeaders)
     }
     const used = await keys.usage({ days: shownDays, account: key.accountId })
-    return c.html(renderUsage({ root: rootOf(c), account: { key, used } }), 200, pageHeaders)
+    return c.html(renderUsage({ root: './', account: { key, used } }), 200, pageHeaders)
   })
 }
 
@@ -135,14 +135,13 @@ function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
 
-async function readForm<Shape extends z.ZodType>(
-  c: Context<DoorEnv>,
-  shape: Shape,
-): Promise<z.output<Shape>> {
+async function readForm<Shape extends z.ZodRawShape>(c: Context<DoorEnv>, shape: Shape) {
   if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
     throw new Refusal(400, 'The form is too large')
   }
-  const form = shape.safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
+  const form = z
+    .object(shape)
+    .safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
   if (form.success) return form.data
   throw new Misuse(form.error.issues[0]?.message ?? 'The form is not valid')
 }
@@ -151,36 +150,31 @@ function whole(name: string, least: number, most: number) {
   const error = `${name}: expected a whole number from ${least} to ${most}`
   return z
     .string()
-    .regex(/^\d{0,15}$/, { error })
+    .transform((text) => (text === '' ? undefined : Number(text)))
+    .pipe(z.int({ error }).min(least, { error }).max(most, { error }).optional())
     .optional()
-    .transform((text = '') => (text === '' ? undefined : Number(text)))
-    .refine((value) => value === undefined || (value >= least && value <= most), { error })
 }
 
 const nameField = z
   .string()
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
-const rate = whole('Requests a second', 1, 1_000_000)
-const changeShape = z.object({ name: nameField, rate })
-const sureShape = z.object({
-  sure: z.literal('yes', { error: 'Revoke: tick the box first, because it cannot be undone' }),
+const sureField = z.literal('yes', {
+  error: 'Revoke: tick the box first, because it cannot be undone',
 })
-const graceShape = z.object({ grace: whole('Hours', 0, 8760) })
-const creditsShape = z.object({ credits: whole('Credits', 1, 1_000_000_000_000) })
-const planShape = z.object({ plan: z.string() })
-const keyShape = z.object({ key: z.string().default('') })
-const newShape = z.object({
+const moreField = whole('Credits', 1, 1_000_000_000_000)
+const rateField = whole('Requests a second', 1, 1_000_000)
+const newKey = {
   ticket: z.string().default(''),
   name: nameField,
-  rate,
+  rate: rateField,
   kind: z.enum(keyKinds),
   plan: z.string().default('free'),
   credits: whole('Credits', 0, 1_000_000_000_000),
   account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
-})
+}
 
-function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
+function toOrder({ plan, credits, ...form }: z.output<z.ZodObject<typeof newKey>>) {
   if (plan !== 'prepaid') return { ...form, plan }
   if (form.account === undefined && credits === undefined) {
     throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
@@ -190,18 +184,14 @@ function toOrder({ plan, credits, ...form }: z.output<typeof newShape>) {
 
 const wrongAMinute = 10
 
-/**
- * Returns a function that throws a refusal for a client that is not admitted. Admits clients on this machine. If a
- * password is set, admits clients that send the password instead.
- */
+/** Admits clients on this machine or, if a password is set, clients that send the password. */
 function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   let wrong: { readonly client: string; readonly at: number }[] = []
   return (c) => {
     if (password === null) {
       if (isHere(c)) return
-      const text =
-        'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere'
-      throw new Refusal(403, text)
+      const problem = 'The dashboard opens on its own machine only'
+      throw new Refusal(403, `${problem}; SERVICE_PASSWORD opens it elsewhere`)
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
@@ -223,16 +213,11 @@ function digest(password: string): Buffer {
   return hash('sha256', password, 'buffer')
 }
 
-/**
- * True for a client on this machine. The Host header is checked too, because DNS rebinding can make the name of another
- * site resolve to this machine.
- */
+/** The Host header is checked too, because DNS rebinding can make the name of another site resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
-  return (
-    isLocal(c.env.incoming.socket) &&
-    isLoopback(parseUrl(`http://${c.req.header('host')}`)?.hostname ?? '')
-  )
+  const host = parseUrl(`http://${c.req.header('host')}`)?.hostname ?? ''
+  return isLocal(c.env.incoming.socket) && isLoopback(host)
 }
 
 /** Accepts a form only from a page of this service, to prevent cross-site request forgery. */

@@ -1,6 +1,7 @@
-// Renders the dashboard and the page of a customer's usage, with their style sheet.
+// Renders the dashboard, the page of a customer's usage and the help pages, with their style sheet.
 
 import { html } from 'hono/html'
+import { npmRun } from '../../base/cli/commands.ts'
 import { formatInstant } from '../../base/time/zone.ts'
 import {
   type FoundKey,
@@ -12,11 +13,14 @@ import {
   type ListedKey,
   planNames,
 } from '../keys.ts'
+import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
+
+type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** Relative address of the service. It is relative because a proxy may add a prefix to all paths. */
+  /** Relative address of the service, because a proxy may add a prefix to all paths. */
   readonly root: string
-  /** Reason why a form was rejected. */
+  readonly title?: string
   readonly problem?: string | undefined
 }
 
@@ -27,7 +31,6 @@ interface DashboardView extends PageView {
   /** Text that the shown keys contain, and the number of the page of keys. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
-  /** The key is shown only once. */
   readonly issued?: IssuedKey | undefined
   /** Identifies the form, so that a form that is sent twice takes effect only once. */
   readonly ticket: string
@@ -37,20 +40,20 @@ export const shownDays = 30
 
 export function renderDashboard(view: DashboardView) {
   const { root, address, keys, used, issued, ticket } = view
+  const newKey = renderForm(`${root}dashboard/keys`, 'Create key', [
+    input('ticket', { type: 'hidden', value: ticket }),
+    label('Name', input('name', { maxlength: 100, placeholder: 'what it is for' })),
+    label('Kind', choice('kind', keyKinds.toReversed())),
+    label('Plan, for live keys', choice('plan', [...planNames, 'prepaid'])),
+    label('Credits, if prepaid', input('credits', number)),
+    label('Requests a second', input('rate', { ...number, placeholder: 'no limit' })),
+    label('Or on account', input('account', { ...number, placeholder: 'a new one' })),
+  ])
   return renderPage(
     view,
     html`${issued === undefined ? '' : renderIssued(issued, address)} ${renderLow(keys)}
       <h2>New key</h2>
-      <form class="new" method="post" action="${root}dashboard/keys">
-        <input type="hidden" name="ticket" value="${ticket}" />
-        <label>Name<input name="name" maxlength="100" placeholder="what it is for" /></label>
-        ${choice('Kind', 'kind', keyKinds.toReversed())}
-        ${choice('Plan, for live keys', 'plan', [...planNames, 'prepaid'])}
-        <label>Credits, if prepaid${numberField('credits')}</label>
-        <label>Requests a second${numberField('rate', 'no limit')}</label>
-        <label>Or on account${numberField('account', 'a new one')}</label>
-        <button class="main">Create key</button>
-      </form>
+      ${newKey}
       <h2>Keys</h2>
       ${keys.length === 0 ? html`<p class="soft">No keys yet.</p>` : renderKeys(view)}
       ${renderUsed(used)}`,
@@ -62,68 +65,66 @@ interface UsageView extends PageView {
   readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 
-/** Renders the usage of a customer's account, or the form that asks for the key. */
 export function renderUsage(view: UsageView) {
   const { root, account } = view
-  const form = html`<h2>Usage of your account</h2>
-    <form class="new" method="post" action="${root}usage">
-      <label>API key<input name="key" type="password" autocomplete="off" required /></label>
-      <button class="main">Show usage</button>
-    </form>`
-  const content =
-    account === undefined ? form : html`${renderAccount(account.key)} ${renderUsed(account.used)}`
-  return renderPage(view, content)
-}
-
-function renderAccount({ plan, quota, remaining: credits, renewsAt }: FoundKey) {
+  if (account === undefined) {
+    const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
+    const form = renderForm(`${root}usage`, 'Show usage', [label('API key', key)])
+    return renderPage(view, [html`<h2>Usage of your account</h2>`, form])
+  }
+  const { plan, quota, remaining: credits, renewsAt } = account.key
   const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
-  return html`${isLow({ credits, quota }) ? html`<p class="notice bad" role="status">Less than a tenth of your credits is left.</p>` : ''}
-    <p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
+  const low = notice('bad', 'Less than a tenth of your credits is left.')
+  const balance = html`<p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
+  return renderPage(view, [isLow({ credits, quota }) ? low : '', balance, renderUsed(account.used)])
 }
 
-function renderPage({ root, problem }: PageView, content: ReturnType<typeof html>) {
+function renderPage({ root, title = 'Search service', problem }: PageView, content: unknown) {
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <title>Search service</title>
+      <title>${title}</title>
       <link rel="stylesheet" href="${root}usage/style.css" />
-      <h1>Search service</h1>
+      <h1>${title}</h1>
       ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
       ${content}
     </html>`
 }
 
-function renderUsed(used: readonly KeyDay[]) {
-  const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
-  const rows = used.toReversed().map(
-    ({ day, key, name, kind, requests, failures, credits }) =>
-      html`<tr>
-        <td>${day}</td>
-        <td><code>${key}</code> ${name}</td>
-        <td>${kind}</td>
-        <td class="n">${requests}</td>
-        <td class="n">${failures}</td>
-        <td class="n">${credits}</td>
-      </tr>`,
-  )
-  return html`<h2>Credits of the last ${shownDays} days</h2>
-    ${used.length === 0 ? html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>` : renderTable('days', heads, rows)}`
+function notice(kind: string, content: unknown) {
+  return html`<div class="notice ${kind}" role="status">${content}</div>`
+}
+
+function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
+  const line = `curl -H "Authorization: Bearer ${key}" "${address}/v1/search?q=css+grid+layout"`
+  return notice('', [
+    html`<strong>Your new ${kind} key. It is shown once: copy it now.</strong>`,
+    html`<code>${key}</code>`,
+    html`<span class="soft">Account ${account}, ${credits} credits. To try it:</span>`,
+    html`<pre>${line}</pre>`,
+  ])
 }
 
 /** Names the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
-  const items = [...new Map(low.map((key) => [key.account, key])).values()].map(
-    ({ account, credits, quota }) => html`<li>Account ${account}: ${credits} of ${quota}</li>`,
-  )
-  if (items.length === 0) return ''
-  return html`<div class="notice bad" role="status">
-    Less than a tenth of the credits is left:
-    <ul>
-      ${items}
-    </ul>
-  </div>`
+  const lines = new Set(low.map((key) => `Account ${key.account}: ${key.credits} of ${key.quota}`))
+  if (lines.size === 0) return ''
+  const items = [...lines].map((line) => html`<p>${line}</p>`)
+  return notice('bad', ['Less than a tenth of the credits is left:', items])
+}
+
+function renderUsed(used: readonly KeyDay[]) {
+  const rows = used
+    .toReversed()
+    .map(({ day, key, name, kind, requests, failures, credits }) =>
+      renderRow([day, html`<code>${key}</code> ${name}`, kind, requests, failures, credits]),
+    )
+  const heading = html`<h2>Credits of the last ${shownDays} days</h2>`
+  const none = html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>`
+  const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
+  return [heading, used.length === 0 ? none : renderTable('days', heads, rows)]
 }
 
 const keysOnPage = 50
@@ -138,81 +139,98 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
     .toReversed()
   const pages = Math.max(1, Math.ceil(found.length / keysOnPage))
   const current = Math.min(Math.max(1, nth), pages)
-  const rows = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const shown = found.slice((current - 1) * keysOnPage, current * keysOnPage)
+  const rows = shown.map((key) => renderKey(path, key))
   const link = (to: number, text: string) =>
     to < 1 || to > pages
       ? ''
       : html`<a href="${path}?${new URLSearchParams({ q: word, page: String(to) })}">${text}</a>`
+  const placeholder = 'name, account 3, last characters'
   return html`<form class="find" method="get" action="${path}">
-      <input
-        name="q"
-        value="${word}"
-        aria-label="Find keys"
-        placeholder="name, account 3, last characters"
-      />
+      ${input('q', { value: word, 'aria-label': 'Find keys', placeholder })}
       <button>Find</button>
     </form>
     <p class="soft">
       ${found.length} of ${keys.length} keys, page ${current} of ${pages}
       ${link(current - 1, 'previous page')} ${link(current + 1, 'next page')}
     </p>
-    ${renderTable(
-      'keys',
-      keyHeads,
-      rows.map((key) => renderKey(path, key)),
-    )}`
-}
-
-function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
-  const line = `curl -H "Authorization: Bearer ${key}" "${address}/v1/search?q=css+grid+layout"`
-  return html`<div class="notice" role="status">
-    <strong>Your new ${kind} key. It is shown once: copy it now.</strong>
-    <code>${key}</code>
-    <span class="soft">Account ${account}, ${credits} credits. To try it:</span>
-    <pre>${line}</pre>
-  </div>`
-}
-
-function choice(label: string, name: string, values: readonly string[]) {
-  const options = values.map((value) => html`<option>${value}</option>`)
-  return html`<label
-    >${label}<select name="${name}">
-      ${options}
-    </select></label
-  >`
-}
-
-function numberField(
-  name: string,
-  hint = '',
-  { value = null, label = '' }: { value?: number | null; label?: string } = {},
-) {
-  return html`<input
-    name="${name}"
-    value="${value ?? ''}"
-    inputmode="numeric"
-    pattern="[0-9]*"
-    placeholder="${hint}"
-    ${label === '' ? '' : html`aria-label="${label}"`}
-  />`
+    ${renderTable('keys', keyHeads, rows)}`
 }
 
 const keyHeads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
-const numbers: ReadonlySet<string> = new Set(['Credits left', 'Requests', 'Failed', 'Credits'])
 
-function renderTable(
-  kind: string,
-  heads: readonly string[],
-  rows: readonly ReturnType<typeof html>[],
-) {
-  const columns = heads.map(
-    (head) => html`<th${numbers.has(head) ? html` class="n"` : ''}>${head}</th>`,
-  )
+function renderKey(path: string, one: ListedKey) {
+  const { id, key, name, account, plan, credits, rate, revoked_at: until } = one
+  const used = one.last_used_at?.toISOString().slice(0, 16).replace('T', ' ')
+  const lastUse = used === undefined ? 'never' : `${used} UTC`
+  const cells = [html`<code>${key}</code>`, `${account}, ${plan}`, credits, lastUse]
+  if (isRevoked(one)) return renderRow([...cells, name, 'revoked'], 'gone')
+  const change = renderForm(`${path}/keys/${id}/change`, 'Save', [
+    input('name', { value: name, maxlength: 100, 'aria-label': `Name of key ${id}` }),
+    limit('rate', `Requests a second of account ${account}`, {
+      placeholder: 'no limit',
+      value: rate ?? '',
+    }),
+  ])
+  const state = until === null ? '' : `valid until ${formatInstant(until)}`
+  return renderRow([...cells, change, html`${state} ${renderMore(path, one)}`])
+}
+
+/** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
+function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
+  const rotate = renderForm(`${path}/keys/${id}/rotate`, 'Replace', [
+    limit('grace', `Hours for which key ${id} stays valid`, { placeholder: '24' }),
+  ])
+  const topUp = renderForm(`${path}/accounts/${account}/top-up`, 'Top up', [
+    limit('credits', `Credits to add to account ${account}`, { placeholder: 'credits' }),
+  ])
+  const plans = renderForm(`${path}/accounts/${account}/plan`, 'Change plan', [
+    label(`Plan of account ${account}`, choice('plan', planNames)),
+  ])
+  const sure = input('sure', { type: 'checkbox', value: 'yes', required: '' })
+  const revoke = renderForm(`${path}/keys/${id}/revoke`, 'Revoke', [
+    html`<label>${sure}refuse this key for good</label>`,
+  ])
+  return html`<details>
+    <summary aria-label="More about key ${id}">more</summary>
+    ${until === null ? rotate : ''} ${kind === 'live' && plan === 'prepaid' ? topUp : ''}
+    ${kind === 'live' ? plans : ''} ${revoke}
+  </details>`
+}
+
+function renderForm(action: string, button: string, fields: readonly Html[]) {
+  return html`<form method="post" action="${action}">${fields}<button>${button}</button></form>`
+}
+
+const number = { inputmode: 'numeric', pattern: '[0-9]*' }
+
+/** Renders a field for a number, with a label that only screen readers show. */
+function limit(name: string, spoken: string, shown: { placeholder: string; value?: number | '' }) {
+  return input(name, { ...number, ...shown, 'aria-label': spoken })
+}
+
+function input(name: string, attributes: Readonly<Record<string, string | number>>) {
+  const all = Object.entries({ name, ...attributes })
+  return html`<input${all.map(([attribute, value]) => html` ${attribute}="${value}"`)} />`
+}
+
+function label(text: string, field: Html) {
+  return html`<label>${text}${field}</label>`
+}
+
+function choice(name: string, values: readonly string[]) {
+  const options = values.map((value) => html`<option>${value}</option>`)
+  return html`<select name="${name}">
+    ${options}
+  </select>`
+}
+
+function renderTable(kind: string, heads: readonly string[], rows: readonly Html[]) {
   return html`<div class="scroll">
     <table class="${kind}">
       <thead>
         <tr>
-          ${columns}
+          ${heads.map((head) => html`<th>${head}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -222,50 +240,51 @@ function renderTable(
   </div>`
 }
 
-function renderKey(path: string, one: ListedKey) {
-  const { id, key, name, account, plan, credits, rate, revoked_at: until } = one
-  const used = one.last_used_at?.toISOString().slice(0, 16).replace('T', ' ')
-  const gone = isRevoked(one)
-  const label = `Requests a second of account ${account}`
-  const change = html`<form method="post" action="${path}/keys/${id}/change">
-    <input name="name" value="${name}" maxlength="100" aria-label="Name of key ${id}" />
-    ${numberField('rate', 'no limit', { value: rate, label })}
-    <button>Save</button>
-  </form>`
-  return html`<tr${gone ? html` class="gone"` : ''}>
-<td><code>${key}</code></td>
-<td data-name="Account">${account}, ${plan}</td>
-<td class="n" data-name="Credits left">${credits}</td>
-<td data-name="Last used">${used === undefined ? 'never' : `${used} UTC`}</td>
-<td>${gone ? name : change}</td>
-<td>${gone ? 'revoked' : html`${until === null ? '' : `valid until ${formatInstant(until)}`} ${renderMore(path, one)}`}</td></tr>`
+function renderRow(cells: readonly unknown[], kind = '') {
+  return html`<tr class="${kind}">
+    ${cells.map((cell) => html`<td>${cell}</td>`)}
+  </tr>`
 }
 
-/** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
-function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
-  const rotate = html`<form method="post" action="${path}/keys/${id}/rotate">
-    ${numberField('grace', '24', { label: `Hours for which key ${id} stays valid` })}
-    <button>Replace</button>
-  </form>`
-  const topUp = html`<form method="post" action="${path}/accounts/${account}/top-up">
-    ${numberField('credits', 'credits', { label: `Credits to add to account ${account}` })}
-    <button>Top up</button>
-  </form>`
-  const plans = html`<form method="post" action="${path}/accounts/${account}/plan">
-    ${choice(`Plan of account ${account}`, 'plan', planNames)}
-    <button>Change plan</button>
-  </form>`
-  const revoke = html`<form method="post" action="${path}/keys/${id}/revoke">
-    <label
-      ><input type="checkbox" name="sure" value="yes" required />refuse this key for good</label
-    >
-    <button class="bad">Revoke</button>
-  </form>`
-  return html`<details>
-    <summary aria-label="More about key ${id}">more</summary>
-    ${until === null ? rotate : ''} ${kind === 'live' && plan === 'prepaid' ? topUp : ''}
-    ${kind === 'live' ? plans : ''} ${revoke}
-  </details>`
+export const frontPage = renderPage(
+  { root: './', title: 'Web Search Results Service' },
+  html`<p>
+      ${codeIn('One endpoint: `GET /v1/search?q=…` with a key in the header `Authorization: Bearer API_KEY`.')}
+    </p>
+    <ul>
+      <li><a href="./docs/authentication">Authentication</a></li>
+      <li><a href="./docs/errors">Errors</a></li>
+      <li><a href="./openapi.json">Description as OpenAPI</a></li>
+      <li><a href="./dashboard">Dashboard</a></li>
+    </ul>`,
+)
+
+export const keyPage = renderHelp('Authentication', [
+  'Every request needs an API key. Send it in the header `Authorization: Bearer API_KEY`, or, less securely, as the parameter `api_key`. When both are sent, the header counts.',
+  'A live key begins with `sk_live_`, finds real pages and uses credits of its plan. A test key begins with `sk_test_` and answers with invented data, free of charge.',
+  `Keep keys in environment variables, never in code or in pages. To change a key, have a second one issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
+])
+
+export const errorPage = renderHelp('Errors', [
+  'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
+])
+
+/** Renders texts, and a table of the errors that link to the page. */
+function renderHelp(title: string, texts: readonly string[]) {
+  const rows = Object.entries(reasons).flatMap(([status, reason]) => {
+    const code = `\`${statusCode(Number(status) as RefusalStatus)}\``
+    const isHere = helpOf(Number(status)) === title.toLowerCase()
+    return isHere ? [renderRow([status, code, reason].map(codeIn))] : []
+  })
+  const table = renderTable('help', ['Status', 'Code', 'Why, and what to do'], rows)
+  const paragraphs = texts.map((text) => html`<p>${codeIn(text)}</p>`)
+  return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
+}
+
+/** Renders a text in which backticks enclose code. */
+function codeIn(text: string) {
+  const parts = text.split('`')
+  return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
 // Browsers load the style sheet from a separate address, so that the content security policy can forbid inline styles.
@@ -279,19 +298,19 @@ p{margin:.4rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}
 .notice{border:2px solid var(--accent);border-radius:.5rem;padding:.8rem 1rem;margin:1rem 0}
 .notice pre{margin:.3rem 0 0;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all}
 .notice code{display:block;font-size:1.05rem;overflow-wrap:anywhere;user-select:all;margin:.4rem 0}
-form.new{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;align-items:end}
+body>form[method=post]{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;align-items:end}
 label{display:block;font-size:.85rem;color:var(--soft)}
 input,select,button{font:inherit;padding:.4rem .5rem;border:1px solid var(--line);border-radius:.35rem;background:var(--paper);color:var(--ink);width:100%;min-height:2.4rem}
-button{cursor:pointer;width:auto;white-space:nowrap}button.main{background:var(--accent);border-color:var(--accent);color:var(--paper)}button.bad{border-color:var(--bad)}
+button{cursor:pointer;width:auto;white-space:nowrap}body>form[method=post]>button{background:var(--accent);border-color:var(--accent);color:var(--paper)}details form:last-child button{border-color:var(--bad)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.45rem .6rem .45rem 0;border-bottom:1px solid var(--line);vertical-align:middle}
-th{font-size:.85rem;color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+th{font-size:.85rem;color:var(--soft);font-weight:600}.days :is(td,th):nth-child(n+4),.keys :is(td,th):nth-child(3){text-align:right;font-variant-numeric:tabular-nums}
 form.find{display:flex;gap:.4rem;max-width:26rem}summary{cursor:pointer}details form{margin:.4rem 0}input[type=checkbox]{width:auto;min-height:0}
 td form{display:flex;gap:.4rem;align-items:center}td form input{min-width:5rem}
 table.days td{white-space:nowrap;padding-right:1rem}
 tr.gone td{color:var(--soft)}code{font-family:ui-monospace,monospace;font-size:.92em}
 @media(max-width:40rem){table.keys,table.keys tbody,table.keys tr,table.keys td{display:block;width:100%}table.keys thead{display:none}
-table.keys tr{border-bottom:1px solid var(--line);padding:.6rem 0}table.keys td{border:0;padding:.15rem 0;text-align:left}
-table.keys td[data-name]::before{content:attr(data-name) ": ";color:var(--soft)}
+table.keys tr{border-bottom:1px solid var(--line);padding:.6rem 0}table.keys td:nth-child(n){border:0;padding:.15rem 0;text-align:left}
+table.keys td::before{color:var(--soft)}table.keys td:nth-child(2)::before{content:"Account: "}table.keys td:nth-child(3)::before{content:"Credits left: "}table.keys td:nth-child(4)::before{content:"Last used: "}
 table.days td,table.days th{padding-right:.4rem;font-size:.8rem}table.days td:nth-child(2){white-space:normal;overflow-wrap:anywhere}table.days th:nth-child(3),table.days td:nth-child(3){display:none}}
 `

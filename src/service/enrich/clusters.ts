@@ -5,9 +5,6 @@ import { stem, stopWords } from './labels.ts'
 const fewest = 4
 const most = 8
 const longest = 4
-// Number of pages that must share a phrase. Among many pages, two pages may share a phrase by chance, so three pages
-// are required unless the phrase is a known name.
-const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
   readonly key: string
@@ -28,68 +25,62 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < fewest) return []
-  const leastShares = texts.length < shares.manyPages ? shares.few : shares.many
-  const asked = new Set(wordsOf(q).map((word) => stem(word.toLowerCase())))
+  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
+  const leastShares = texts.length < 20 ? 2 : 3
+  const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {
     const share = documents.size / texts.length
     if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return false
     return stems.length > 1 || documents.size > 2
   })
-  const scored = dropContained(phrases)
-    .filter(({ documents }) => !isOneHost(documents, texts))
-    .map((phrase) => {
-      const form = usualForm(phrase)
-      const named = isName(form)
-      const score = (named ? 2 : 1) * scoreOf(phrase, asked, texts.length)
-      return { ...phrase, form, named, score }
-    })
-    .filter(({ documents, named }) => named || documents.size >= leastShares)
-    .filter(({ form, named }) => isLabel(form, named))
-    .toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1))
-  return accept(scored).map(({ form }) => surface(form))
+  const scored = dropContained(phrases).flatMap((phrase) => {
+    const { documents } = phrase
+    const hosts = new Set([...documents].map((index) => texts[index]?.host))
+    const form = usualForm(phrase)
+    const named = isName(form)
+    if (hosts.size === 1 && documents.size > 2) return []
+    if (!named && (documents.size < leastShares || !isLabel(form))) return []
+    const score = (named ? 2 : 1) * scoreOf(phrase, asked, texts.length)
+    return isGeneric(form) ? [] : [{ ...phrase, form, score }]
+  })
+  return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
+/** Collects the phrases of up to four words. */
 function collect(texts: readonly ClusterText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
-  texts.forEach(({ text }, index) => {
+  for (const [index, { text }] of texts.entries()) {
     for (const words of runs(text)) {
-      const stems = words.map((word) => stem(word.toLowerCase()))
+      const all = stemsOf(words)
       for (let from = 0; from < words.length; from += 1) {
         for (let to = from + 1; to <= Math.min(words.length, from + longest); to += 1) {
-          const key = stems.slice(from, to).join(' ')
+          const stems = all.slice(from, to)
+          const key = stems.join(' ')
           const form = words.slice(from, to).join(' ')
-          const phrase = phrases.get(key) ?? {
-            key,
-            stems: stems.slice(from, to),
-            documents: new Set(),
-            forms: new Map<string, number>(),
-          }
+          const phrase = phrases.get(key) ?? { key, stems, documents: new Set(), forms: new Map() }
           phrases.set(key, phrase)
           phrase.documents.add(index)
           phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
         }
       }
     }
-  })
+  }
   return [...phrases.values()]
 }
 
-// Generic words. Pages that share only generic words do not share a topic.
-const empty = new Set(
+// Pages that share only these words do not share a topic.
+const generic = new Set(
   'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
     ' ',
   ),
 )
 
-/**
- * Accepts names, and phrases that are written like a name. Rejects generic words, single everyday words, dates and
- * fragments of sentences.
- */
-function isLabel(usual: string, named: boolean): boolean {
-  const form = usual.replace(/['’]s\b/g, '')
-  if (form.split(/[ -]/).every((word) => empty.has(stem(word.toLowerCase())))) return false
-  if (named) return true
-  if (!/^\p{L}/u.test(form)) return false
+function isGeneric(form: string): boolean {
+  return stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))
+}
+
+/** Accepts phrases that are written like a name. Rejects single everyday words, and fragments of sentences. */
+function isLabel(form: string): boolean {
   if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
   // In phrases such as `polyfill based`, `set based` and `newly available`, the noun is missing.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
@@ -97,69 +88,61 @@ function isLabel(usual: string, named: boolean): boolean {
 
 /** Returns the sequences of words that have no punctuation and no stop words between them. */
 function runs(text: string): string[][] {
-  return text
-    .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)
-    .flatMap((part) => {
-      const found: string[][] = [[]]
-      for (const word of wordsOf(part)) {
-        if (stopWords.has(word.toLowerCase()) || /^\d+$/.test(word) || word.length < 2)
-          found.push([])
-        else found.at(-1)?.push(word)
-      }
-      return found
-    })
-    .filter((words) => words.length > 0)
+  return text.split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u).flatMap((part) => {
+    const found: string[][] = [[]]
+    for (const word of wordsOf(part)) {
+      if (stopWords.has(word.toLowerCase()) || /^(\d+|.)$/u.test(word)) found.push([])
+      else found.at(-1)?.push(word)
+    }
+    return found
+  })
 }
 
 function wordsOf(text: string): string[] {
   return text.match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? []
 }
 
+function stemsOf(words: readonly string[]): string[] {
+  return words.map((word) => stem(word.toLowerCase()))
+}
+
 /** Drops a phrase if a longer phrase that contains it occurs on most of the same pages. */
 function dropContained(phrases: readonly Phrase[]): Phrase[] {
   const longer = phrases.filter(({ stems }) => stems.length > 1)
-  return phrases.filter(
-    (phrase) =>
-      !longer.some(
-        (other) =>
-          other.stems.length > phrase.stems.length &&
-          ` ${other.key} `.includes(` ${phrase.key} `) &&
-          other.documents.size >= 0.7 * phrase.documents.size,
-      ),
-  )
-}
-
-function isOneHost(documents: ReadonlySet<number>, texts: readonly ClusterText[]): boolean {
-  return new Set([...documents].map((index) => texts[index]?.host)).size === 1 && documents.size > 2
+  const isContained = ({ key, stems, documents }: Phrase) =>
+    longer.some(
+      (other) =>
+        other.stems.length > stems.length &&
+        ` ${other.key} `.includes(` ${key} `) &&
+        other.documents.size >= 0.7 * documents.size,
+    )
+  return phrases.filter((phrase) => !isContained(phrase))
 }
 
 const lengthFactor = [0, 0.6, 1.4, 1.3, 1.1]
 
-function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): number {
-  const { documents, stems } = phrase
+function scoreOf({ documents, stems }: Phrase, asked: ReadonlySet<string>, total: number): number {
   const fresh = stems.filter((one) => !asked.has(one)).length / stems.length
   const rarity = Math.log(1 + total / documents.size)
   return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
 }
 
 /** Accepts labels one after another. Skips a label if an earlier label already covers most of the same pages. */
-function accept<P extends Phrase>(phrases: readonly P[]): P[] {
-  const taken: P[] = []
-  for (const phrase of phrases) {
-    if (taken.length === most) break
+function accept(phrases: readonly (Phrase & { readonly form: string })[]): string[] {
+  const taken: (typeof phrases)[number][] = []
+  for (const { stems, documents, ...phrase } of phrases) {
     // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
     const kind = taken.filter(
-      ({ stems }) => stems.length > 1 && stems.at(-1) === phrase.stems.at(-1),
+      (other) => other.stems.length > 1 && other.stems.at(-1) === stems.at(-1),
     )
-    if (kind.length >= 2) continue
     const overlaps = taken.some((other) => {
-      const shared = [...phrase.documents].filter((index) => other.documents.has(index)).length
-      const sameWords = phrase.stems.some((one) => other.stems.includes(one))
-      return shared / phrase.documents.size > (sameWords ? 0.5 : 0.65)
+      const shared = [...documents].filter((index) => other.documents.has(index)).length
+      const sameWords = stems.some((one) => other.stems.includes(one))
+      return shared / documents.size > (sameWords ? 0.5 : 0.65)
     })
-    if (!overlaps) taken.push(phrase)
+    if (kind.length < 2 && !overlaps) taken.push({ stems, documents, ...phrase })
   }
-  return taken
+  return taken.slice(0, most).map(({ form }) => capitalise(form))
 }
 
 /** Returns the most frequent spelling of a phrase. */
@@ -168,11 +151,10 @@ function usualForm({ forms }: Phrase): string {
   return form
 }
 
-/** Capitalises the words of a phrase that have no capital letters. */
-function surface(form: string): string {
-  const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')
-  const words = form.split(' ').map((word) => {
-    return everyday(word) ? word.slice(0, 1).toUpperCase() + word.slice(1) : word
-  })
-  return words.join(' ')
+/** Capitalises the words of a phrase that have neither capital letters nor hyphens. */
+function capitalise(form: string): string {
+  return form.replace(
+    /(?<![^ ])\p{Ll}[^\p{Lu} -]*(?![^ ])/gu,
+    (word) => word.charAt(0).toUpperCase() + word.slice(1),
+  )
 }

@@ -20,42 +20,31 @@ interface Findings {
 /** A list of labels is empty if nothing is known. */
 export async function enrich(
   q: string,
-  found: Findings,
+  { results, pool, suggestions, known }: Findings,
   gazetteer: Gazetteer,
 ): Promise<FoundAnswer> {
-  const { results, pool, suggestions, known } = found
   const top = results.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${titleAlone(title)}. ${snippet}`)
+  const hosts = top.map(({ domain }) => domain)
   const clusters = labelClusters(q, freshTexts(pool), (text) => gazetteer.isName(text))
+  const titles = pool.map(({ title }) => title)
   return {
-    intent: labelIntent(
-      q,
-      top.map(({ domain }) => domain),
-    ),
+    intent: labelIntent(q, hosts),
     sentiment: labelSentiment(q, texts),
     clusters,
     entities: await findEntities({ q, texts, known }, gazetteer),
     organic_results: results,
-    related_searches: relateSearches(q, {
-      suggestions,
-      titles: pool.map(({ title }) => title),
-      clusters,
-    }),
+    related_searches: relateSearches(q, { suggestions, titles, clusters }),
   }
 }
 
-/**
- * Returns the title and text of each page, without sentences that earlier pages also contain, such as menus and copies.
- */
+/** Returns the title and text of each page, without sentences of earlier pages, such as menus and copies. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
-    const sentences = text.split(/(?<=[.:!?])\s+/).filter((sentence) => {
-      // Numbers are ignored, so that "supported since version 57" and "supported since version 58" count as the same
-      // sentence.
-      const key = sentence.replace(/\d+/g, '#')
-      return !seen.has(key) && seen.add(key)
-    })
+    const sentences = text
+      .split(/(?<=[.:!?])\s+/)
+      .filter((sentence) => !seen.has(sentence) && seen.add(sentence))
     // The name of the site is dropped, because every title of the site contains it.
     const host = parseUrl(url)?.hostname ?? ''
     return { host, text: `${headOf(title)}. ${sentences.join(' ')}` }

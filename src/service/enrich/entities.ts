@@ -15,10 +15,7 @@ interface Found {
   readonly known: readonly NamedEntity[]
 }
 
-/**
- * Returns known names, followed by names that the tagger finds. Prefers missing an entity over reporting a wrong
- * entity.
- */
+/** Prefers missing an entity over reporting a wrong entity. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const entities = [
     ...found.known,
@@ -32,14 +29,11 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
     .slice(0, mostEntities)
 }
 
-/**
- * Returns the names that occur in at least two results, most frequent first. A name in a single result may occur there
- * by chance.
- */
+/** Returns the names in at least two results, most frequent first. A name in a single result may be there by chance. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
-  for (const list of lists) {
-    for (const entity of new Set(list)) counts.set(entity, (counts.get(entity) ?? 0) + 1)
+  for (const entity of lists.flatMap((list) => [...new Set(list)])) {
+    counts.set(entity, (counts.get(entity) ?? 0) + 1)
   }
   return [...counts]
     .filter(([, count]) => count >= 2)
@@ -50,12 +44,9 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 let tagger: Promise<typeof nlpFunction> | undefined
 
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  // The tagger is loaded on first use, because loading takes a third of a second and only live searches need the
-  // tagger.
+  // Loaded on first use, because loading takes a third of a second and only live searches need the tagger.
   const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
-  const spoken = typed(nlp, q)
-  const sentences = tellingSentences(texts)
-  return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
+  return [q, tellingSentences(texts).join(' ')].flatMap((text) => typed(nlp, text))
 }
 
 // Each kind of entity, with the tags of the tagger. A text is checked for these tags before names are extracted,
@@ -75,7 +66,7 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   })
 }
 
-/** True for a name. False for short words and abbreviations, which the tagger mistakes for companies. */
+/** False for short words and abbreviations, which the tagger mistakes for companies. */
 function isName(name: string): boolean {
   return name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name)
 }
@@ -90,8 +81,8 @@ function tidy(name: string): string {
 const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
 
 /**
- * Returns the sentences with a sequence of capitalised words that two results share. Only these sentences are tagged,
- * because the tagger is slow and needs whole sentences.
+ * Returns the sentences with a run of capitalised words that two results share. Only these are tagged, because the
+ * tagger is slow and needs whole sentences.
  */
 function tellingSentences(texts: readonly string[]): string[] {
   const places = new Map<string, Set<number>>()

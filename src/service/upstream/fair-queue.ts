@@ -1,7 +1,6 @@
-/**
- * Schedules searches at an upstream that has few slots. Accounts are served round-robin, and the turns of one account
- * in the order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
- */
+// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and the turns of one account in
+// the order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
+
 import { Refusal } from '../refusal.ts'
 
 interface QueueLimits {
@@ -33,9 +32,8 @@ export class FairQueue {
   readonly #limits: QueueLimits
   /** The queue of each account with waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** Turns in progress, in total and by account. */
-  #busy = 0
-  readonly #working = new Map<number, number>()
+  /** The account of each turn in progress. */
+  readonly #working: number[] = []
   /** Durations of the last turns. */
   #observed: readonly number[] = []
   /** Estimated duration of a turn; null until the first turn has ended. */
@@ -48,29 +46,22 @@ export class FairQueue {
   /** Waits for a slot, and does the work. Throws a 429 if the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
-    if (this.#hasPlace(turn.account)) this.#occupy(turn.account)
+    if (this.#hasPlace(turn.account)) this.#working.push(turn.account)
     else await this.#wait(turn)
     const start = performance.now()
     try {
       return await work()
     } finally {
       this.#observe(performance.now() - start)
-      this.#vacate(turn.account)
+      this.#working.splice(this.#working.indexOf(turn.account), 1)
+      this.#beginNext()
     }
   }
 
   #hasPlace(account: number): boolean {
+    const own = this.#working.filter((one) => one === account)
     const { places, placesPerAccount } = this.#limits
-    return this.#busy < places && this.#workingOf(account) < placesPerAccount
-  }
-
-  #workingOf(account: number): number {
-    return this.#working.get(account) ?? 0
-  }
-
-  #occupy(account: number): void {
-    this.#busy += 1
-    this.#working.set(account, this.#workingOf(account) + 1)
+    return this.#working.length < places && own.length < placesPerAccount
   }
 
   #wait({ account, signal, deadline }: Turn): Promise<void> {
@@ -82,9 +73,8 @@ export class FairQueue {
     this.#waiting.set(account, line)
     return new Promise((resolve, reject) => {
       const leave = () => {
-        const left = this.#waiting.get(account)?.filter((one) => one !== waiter) ?? []
-        if (left.length === 0) this.#waiting.delete(account)
-        else this.#waiting.set(account, left)
+        line.splice(line.indexOf(waiter), 1)
+        if (line.length === 0) this.#waiting.delete(account)
         reject(this.#refusal(this.#turnsAhead(account) + 1))
       }
       const end = (refusal: Refusal | null) => {
@@ -96,14 +86,6 @@ export class FairQueue {
       line.push(waiter)
       signal.addEventListener('abort', leave, { once: true })
     })
-  }
-
-  #vacate(account: number): void {
-    this.#busy -= 1
-    const left = this.#workingOf(account) - 1
-    if (left === 0) this.#working.delete(account)
-    else this.#working.set(account, left)
-    this.#beginNext()
   }
 
   /** Begins the next turn. The slot is taken here, before a turn that arrives now can see that the slot is free. */
@@ -118,7 +100,7 @@ export class FairQueue {
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
-      this.#occupy(account)
+      this.#working.push(account)
       return next.end(null)
     }
   }
@@ -136,10 +118,7 @@ export class FairQueue {
     return ahead
   }
 
-  /**
-   * True if a turn can meet its deadline when it starts after the given number of other turns have ended. Also true as
-   * long as the duration of a turn is unknown.
-   */
+  /** True if a turn that starts after other turns have ended can meet its deadline, or if there is no estimate yet. */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
@@ -148,7 +127,7 @@ export class FairQueue {
   /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
     // A slot can be free while turns wait, if the accounts of the waiting turns have reached their limit.
-    return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#busy)
+    return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 
   // The status is 429 rather than 503. To clients, 429 means "not done, not charged, slow down", and 503 means a
@@ -160,14 +139,11 @@ export class FairQueue {
     return new Refusal(429, text, { 'retry-after': String(seconds) })
   }
 
-  /**
-   * Computes the mean duration of the last turns without the slowest turn, so that one slow search does not block a
-   * whole queue.
-   */
+  /** Updates the estimate, which leaves out the slowest turn, so that one slow search does not block a whole queue. */
   #observe(ms: number): void {
     this.#observed = [...this.#observed, ms].slice(-observedTurns)
-    const [first = ms, ...others] = this.#observed.toSorted((a, b) => a - b)
-    const counted = [first, ...others.slice(0, -1)]
-    this.#turnMs = counted.reduce((sum, one) => sum + one, 0) / counted.length
+    const count = Math.max(1, this.#observed.length - 1)
+    const counted = this.#observed.toSorted((a, b) => a - b).slice(0, count)
+    this.#turnMs = counted.reduce((sum, one) => sum + one) / count
   }
 }

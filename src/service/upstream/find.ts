@@ -33,19 +33,14 @@ export const leastPool = 50
 const rankings = 8000
 // Least share of known words in a query. If more words are unknown, pages that match the known words match by chance.
 const leastKnown = 0.5
-// A page that lacks some words must contain at least this share of the query's weight. The share is higher if many
-// words of the query are unknown.
+// A page that lacks some words must contain at least this share of the query's weight.
 const leastShare = { known: 0.35, strange: 0.6 }
 
-/** Returns the primary language of `hl`; English if `hl` was not sent. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/**
- * Finds pages with all words of the query, then pages with the rarest words. The answer shows the first `shown` pages.
- * `subjectsIn` finds known names in a text, in lower case.
- */
+/** Finds pages with all words of the query, then pages with the rarest words. `subjectsIn` finds known names in a text. */
 export async function findPages(
   run: Statements,
   search: Search,
@@ -59,10 +54,9 @@ export async function findPages(
   const subjects = subjectsIn(terms.corrections.length > 0 ? meant : search.q)
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
-  const strict =
-    question.operators === null
-      ? allOf(known)
-      : await parseOperators(run, question.operators, config)
+  const { operators } = question
+  const isPlain = operators === null
+  const strict = isPlain ? allOf(known) : await parseOperators(run, operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
   const pages = await run.rows<FoundPage>({
     name: 'find',
@@ -70,8 +64,8 @@ export async function findPages(
     values: [
       meant,
       strict,
-      question.operators === null ? allOf(known, ':A') : '',
-      question.operators === null ? rare.map((term) => anyOf(term)).join(' | ') : '',
+      isPlain ? allOf(known, ':A') : '',
+      isPlain ? rare.map((term) => anyOf(term)).join(' | ') : '',
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
@@ -83,28 +77,10 @@ export async function findPages(
       known.map((term) => anyOf(term, ':AB')),
     ],
   })
-  const first = spread(pages.slice(0, leastPool))
   return {
-    pages: [...first, ...pages.slice(leastPool)],
-    // The corrected query; undefined if the query was searched as sent.
-    meant: question.operators === null ? interpret(terms) : undefined,
+    pages: [...spread(pages.slice(0, leastPool)), ...pages.slice(leastPool)],
+    meant: isPlain ? interpret(terms) : undefined,
   }
-}
-
-const longestText = 20_000
-
-/** Reads the beginning of the text of each page, for snippets. */
-export async function readTexts(
-  run: Statements,
-  pages: readonly FoundPage[],
-): Promise<Map<number, string>> {
-  if (pages.length === 0) return new Map()
-  const rows = await run.rows<Pick<FoundPage, 'id' | 'text'>>({
-    name: 'read-texts',
-    text: `select id, left(body, ${longestText}) as text from documents where id = any($1)`,
-    values: [[...new Set(pages.map(({ id }) => id))]],
-  })
-  return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
 /** Reports the corrected and the ignored words of a query; undefined if there are none. */
@@ -118,10 +94,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
 const accident = 2
 const besideSubject = 0.3
 
-/**
- * If the query contains a known name, lowers the weight of other words that are very rare. If some words of the query
- * are unknown, lowers the weight of all other words.
- */
+/** Beside a known name, lowers the weight of very rare words. Beside unknown words as well, of all other words. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -146,21 +119,20 @@ async function isChance(
   const sure = known.length - mends.length
   if (sure > 1 && sure / (known.length + strange.length) >= leastKnown) return false
   if (subjects.length > 0) return false
-  const rows = await run.rows<{ there: boolean }>({
+  const rows = await run.rows({
     name: 'find-heads',
     text: `
-      select exists (
-        select from documents
-        where left(lower(head), 100) = any($1)
-          or (subject and tsv @@ $2::tsquery and tsvector_to_array(to_tsvector('english', head)) <@ $3::text[])
-      ) as there`,
+      select from documents
+      where left(lower(head), 100) = any($1)
+        or (subject and tsv @@ $2::tsquery and tsvector_to_array(to_tsvector('english', head)) <@ $3::text[])
+      limit 1`,
     values: [
       words.filter((word) => !stopWords.has(word)),
       known.map((term) => anyOf(term, ':A')).join(' | '),
       known.flatMap(({ forms }) => forms),
     ],
   })
-  return rows[0]?.there !== true
+  return rows.length === 0
 }
 
 async function parseOperators(run: Statements, text: string, config: string): Promise<string> {
@@ -174,21 +146,18 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
 
 const longest = 220
 
-/**
- * Returns the part of a text that matches a query best. The part starts with a sentence, and is cut at the end of a
- * word.
- */
+/** Returns the part of a text that matches a query best, from the start of a sentence to the end of a word. */
 export function makeSnippet(q: string, text: string): string {
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
-  const stems = (given: string) => wordsOf(given).map(stem)
-  const asked = new Set(stems(q).filter((word) => !stopWords.has(word)))
+  const stems = (given: string) => new Set(wordsOf(given).map(stem))
+  const asked = [...stems(q)].filter((word) => !stopWords.has(word))
   const sentences = clean.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
-  const scores = sentences.map(
-    (sentence) => new Set(stems(sentence).filter((word) => asked.has(word))).size,
-  )
-  // If several sentences match equally well, the first sentence is used, because the beginning of a page tells the
-  // subject of the page.
+  const scores = sentences.map((sentence) => {
+    const said = stems(sentence)
+    return asked.filter((word) => said.has(word)).length
+  })
+  // Of several equal sentences the first is used, because the beginning of a page tells its subject.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -196,15 +165,14 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-// Readers look at the first ten pages, and expect at most two pages of the same folder among them.
 const [firstPlaces, eachFolder] = [10, 2]
 // A page of another folder moves up only if it is nearly as relevant as the page that it passes.
 const nearly = 0.6
 
 /**
  * Moves pages of other folders into the first ten if one folder fills them, for example with versions of a
- * specification. After the first two pages of the folder, its further pages keep their order. The result depends only
- * on the given pages, so that answers of different lengths show parts of the same list.
+ * specification. The result depends only on the given pages, so that answers of different lengths show parts of the
+ * same list.
  */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
@@ -224,10 +192,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left]
 }
 
-/**
- * Returns the folder of a page: the host, and the path without its last part. Pages of the same kind are in the same
- * folder.
- */
+/** Returns the host, and the path without its last part. Pages of the same kind are in the same folder. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -10,22 +10,20 @@ import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { untilAccepted } from '../listen.ts'
 import { tooLate } from '../refusal.ts'
-import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
+import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
 import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 // Half of the slots, so that one account cannot block the other accounts.
-const placesPerAccount = 2
-const waitingPerAccount = 512
+const limits = { placesPerAccount: 2, waitingPerAccount: 512 }
 
 /** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
   // If preparing fails, a search that waits for the documents reports the failure.
   const gazetteer = awaitedLater(prepare(tables))
   const foundBefore: Parts['foundBefore'] = drift.moves ? new Map() : null
-  const places = tables.searches.options.max
-  const queue = new FairQueue({ places, placesPerAccount, waitingPerAccount })
+  const queue = new FairQueue({ places: tables.searches.options.max, ...limits })
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
@@ -45,16 +43,15 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-// Number of candidates beyond the pages that are shown. These candidates move up on days on which other pages are
-// missing.
+// Number of further candidates, which move up on days on which other pages are missing.
 const reserve = 12
 
 interface Parts {
   readonly tables: Tables
   readonly drift: Drift
   readonly gazetteer: Gazetteer
-  /** Pages of earlier searches. A history asks the same queries on every day, while no document changes. */
-  readonly foundBefore: Map<string, Awaited<ReturnType<typeof findPages>>> | null
+  /** Pages of earlier searches. A history repeats its queries every day, and no document changes meanwhile. */
+  readonly foundBefore: Map<string, ReturnType<typeof findPages>> | null
 }
 
 async function answer(
@@ -64,30 +61,26 @@ async function answer(
 ): Promise<Answered> {
   const shown = drift.moves ? search.num + reserve : search.num
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-  const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
-    const key = JSON.stringify([search.q, languageOf(search), shown])
-    const found = foundBefore?.get(key) ?? (await findPages(run, search, { shown, subjectsIn }))
-    foundBefore?.set(key, found)
-    const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
-    const texts = await readTexts(run, moved)
-    const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
-    return {
-      pages: found.pages.slice(0, leastPool).map(withText),
-      ranked: moved.map(withText),
-      meant: found.meant,
-    }
-  }).catch((error: unknown) => {
-    // A statement that exceeds its time limit is reported as a slow search rather than as a bug. An immediate retry
-    // would fail too.
-    throw codeOf(error) === queryCanceled ? tooLate() : error
+  const key = JSON.stringify([search.q, languageOf(search), shown])
+  const asked =
+    foundBefore?.get(key) ??
+    withStatements(tables, signal, (run) => findPages(run, search, { shown, subjectsIn }))
+  const { pages, meant } = await asked.catch((error: unknown) => {
+    // A statement that exceeds its time limit is a slow search rather than a bug.
+    throw codeOf(error) === queryCanceled ? tooLate : error
   })
+  foundBefore?.set(key, asked)
+  const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
   const results = ranked.map(({ url, title, text }, index) => {
     const snippet = makeSnippet(search.q, text)
     return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
   })
   const found = {
     results,
-    pool: closePages(pages),
+    // Of pages that are not shown, the beginning is enough.
+    pool: closePages(pages.slice(0, leastPool)).map((page) =>
+      ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
+    ),
     // The specification has no field for the corrected query, so the corrected query becomes the first related search.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
     known: [],
@@ -101,10 +94,7 @@ async function answer(
 
 const leastClose = 10
 
-/**
- * Returns the pages with at least 40 percent of the relevance of the best page. Less relevant pages say nothing about
- * the query.
- */
+/** Drops pages with less than 40 percent of the relevance of the best page. They say nothing about the query. */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
   return pages.filter(({ score }, index) => index < leastClose || score >= least)
@@ -112,10 +102,7 @@ function closePages(pages: readonly FoundPage[]): FoundPage[] {
 
 const queryCanceled = '57014'
 
-/**
- * Lists the parameters that had no effect. Place and device never have an effect, because documents have neither. A
- * language has an effect if some of the documents are written in this language.
- */
+/** Place and device never have an effect, because documents have neither. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)

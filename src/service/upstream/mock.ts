@@ -46,48 +46,39 @@ export function openMock(drift: Drift = noDrift) {
   }
 }
 
-/**
- * Generates an answer. The seed consists of all parameters except `num`, so that, for example, a different place gives
- * different results.
- */
 function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, gl } = search
   // Sending a parameter with its default value is the same as not sending the parameter.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // The seed does not contain `num`, so that the first ten of a hundred results are the results of a search for ten.
+  // Without `num`, so that the first ten of a hundred results are the results of a search for ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
-  const words = q.trim().replace(/\s+/g, ' ')
+  const words = wordsOf(q)
   return {
     intent: pick(random, intents),
     sentiment: pick(random, sentiments),
     clusters: some(random, labels, { most: 4 }),
     entities: some(random, entities, { most: 5 }),
-    related_searches: some(random, endings, { least: 1, most: 8 }).map(
-      (ending) => `${words} ${ending}`,
-    ),
+    related_searches: some(random, endings, { least: 1, most: 8 }).map((end) => `${words} ${end}`),
     organic_results: inventResults(search, drift, random),
   }
 }
 
-function inventResults(search: Search, drift: Drift, random: Random): OrganicResult[] {
-  const count = drift.moves ? search.num + 12 : search.num
-  const pages = Array.from({ length: count }, (_, index) => inventPage(search.q, index, random))
-  const ranked = drift.rank(search.q, pages).slice(0, search.num)
-  return ranked.map((page, index) => ({ ...page, position: index + 1 }))
+function wordsOf(q: string): string {
+  return q.trim().replace(/\s+/g, ' ')
 }
 
-function inventPage(q: string, index: number, random: Random): OrganicResult {
-  const domain = pick(random, hosts)
-  const [angle, about] = pick(random, angles)
-  const words = q.trim().replace(/\s+/g, ' ')
-  const slug = encodeURIComponent(q.trim().toLowerCase().replace(/\s+/g, '-').slice(0, 60))
-  return {
-    position: index + 1,
-    title: `${words}: ${angle}`,
-    url: `https://${domain}/${slug}/${index + 1}-${Math.floor(random() * 1e6).toString(36)}`,
-    snippet: `${words}: ${about}.`,
-    domain,
-  }
+function inventResults({ q, num }: Search, drift: Drift, random: Random) {
+  const words = wordsOf(q)
+  const slug = encodeURIComponent(words.toLowerCase().replaceAll(' ', '-').slice(0, 60))
+  const pages = Array.from({ length: drift.moves ? num + 12 : num }, (_, index) => {
+    const domain = pick(random, hosts)
+    const [angle, about] = pick(random, angles)
+    const end = `${index + 1}-${Math.floor(random() * 1e6).toString(36)}`
+    const url = `https://${domain}/${slug}/${end}`
+    return { title: `${words}: ${angle}`, url, snippet: `${words}: ${about}.`, domain }
+  })
+  const ranked = drift.rank(q, pages).slice(0, num)
+  return ranked.map((page, index): OrganicResult => ({ position: index + 1, ...page }))
 }
 
 function some<T>(
@@ -95,16 +86,13 @@ function some<T>(
   items: readonly T[],
   { least = 0, most }: { least?: number; most: number },
 ): T[] {
-  const shuffled = items
-    .map((item) => ({ item, order: random() }))
-    .toSorted((a, b) => a.order - b.order)
+  const orders = new Map(items.map((item) => [item, random()]))
   const count = Math.max(least, Math.floor(random() * (most + 1)))
-  return shuffled.slice(0, count).map(({ item }) => item)
+  return items.toSorted((a, b) => (orders.get(a) ?? 0) - (orders.get(b) ?? 0)).slice(0, count)
 }
 
 /** Changes of answers from day to day, for generated histories. */
 export interface Drift {
-  /** If false, answers never change. */
   readonly moves: boolean
   /** Puts the pages of a query into the order of the day. Some pages are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
@@ -112,22 +100,15 @@ export interface Drift {
 
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
 
-// Distance that a page moves: `top` for the first position, plus `below` for each position further down. Therefore, the
-// first position is the most stable.
+// Distance that a page moves: `top` for the first position, plus `below` for each position further down.
 const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/**
- * With `calm`: the share of queries whose pages move every day, and for the other queries the range of days between two
- * moves.
- */
+// The share of queries whose pages move every day, and for the other queries the range of days between two moves.
 const calmness = { restless: 0.15, least: 4, most: 60 }
 
-/**
- * Opens the daily changes for a seed. The same seed and day give the same order. With `calm`, the answers to most
- * queries stay the same for days or weeks, as real answers do. Each query has its own interval.
- */
+/** With `calm`, the answers to most queries stay the same for days or weeks, as real answers do. */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
   return {
     moves: true,
@@ -152,10 +133,7 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/**
- * Offsets the position of a page by a slow wave, a quick wave and daily noise. Occasionally removes the page for some
- * days.
- */
+/** Offsets the position of a page by two waves and daily noise. Occasionally removes the page for some days. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / stretchDays + phase)

@@ -11,8 +11,7 @@ export interface AskedWords {
   readonly operators: string | null
 }
 
-// Maximum number of words that are searched. This limit bounds the cost of a statement: a query of three hundred words
-// costs no more than a query of this length.
+// Bounds the cost of a statement: a query of three hundred words costs no more than a query of this length.
 const mostWords = 32
 const longestWord = 64
 
@@ -20,11 +19,8 @@ const longestWord = 64
 export function readQuestion(q: string): AskedWords {
   const tokens = new Map<string, Token>()
   let room = mostWords
-  for (const [text] of q
-    .replaceAll('\0', ' ')
-    .toLowerCase()
-    .replaceAll('.prototype.', '.')
-    .matchAll(/-?"[^"]*"?|\S+/g)) {
+  const asked = q.replaceAll('\0', ' ').toLowerCase().replaceAll('.prototype.', '.')
+  for (const text of asked.match(/-?"[^"]*"?|\S+/g) ?? []) {
     const token = readToken(text)
     if (token.words.length === 0 || tokens.has(token.text)) continue
     room -= token.words.length
@@ -33,8 +29,7 @@ export function readQuestion(q: string): AskedWords {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // If a query consists only of exclusions, the excluded words are searched instead. For example, `-css` finds pages
-  // with the word `css`.
+  // If a query consists only of exclusions, such as `-css`, the excluded words are searched instead.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
@@ -42,15 +37,9 @@ export function readQuestion(q: string): AskedWords {
   return { words, operators: operates ? websearch(list, wanted) : null }
 }
 
-interface Token {
-  readonly text: string
-  readonly words: readonly string[]
-  readonly excluded: boolean
-  readonly quoted: boolean
-  readonly joins: boolean
-}
+type Token = ReturnType<typeof readToken>
 
-function readToken(text: string): Token {
+function readToken(text: string) {
   // A word such as `-webkit-box-reflect` is a name rather than an exclusion.
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
   const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, longestWord))
@@ -68,9 +57,7 @@ function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
   return [wanted.map(textOf).join(join), ...unwanted].join(' ')
 }
 
-/**
- * Statements of one search, on a separate connection. When the search is cancelled, its statements are cancelled too.
- */
+/** Statements of one search, on a separate connection. */
 export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
@@ -84,9 +71,7 @@ export async function withStatements<T>(
   signal.throwIfAborted()
   const client = await searches.connect()
   const cancel = () => {
-    // The statement is cancelled over another connection, because its own connection is busy with the statement.
-    const text = 'select pg_cancel_backend($1)'
-    pool.query(text, [toldPid(client)]).catch(() => undefined)
+    pool.query('select pg_cancel_backend($1)', [toldPid(client)]).catch(() => undefined)
   }
   signal.addEventListener('abort', cancel, { once: true })
   let broken = true

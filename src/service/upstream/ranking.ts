@@ -19,13 +19,13 @@ export const ranking = `
     from unnest($5::text[], $6::real[], $12::text[]) as given (term, weight, headed)
   ),
   titled as (
-    select id, 1::real as share
+    select id
     from documents
     where tsv @@ $3::tsquery
     limit $10
   ),
   strict as (
-    select id, 1::real as share
+    select id
     from documents
     where tsv @@ $2::tsquery
     limit $10
@@ -53,24 +53,12 @@ export const ranking = `
     order by holding.weight desc, ts_rank(tsv, $4::tsquery) desc
     limit 300
   ),
-  -- Words with more than one wrong letter match nothing, but similar titles do.
-  alike as (
-    select id, 0::real as share
-    from documents
-    where not exists (select from strict)
-      and not exists (select from loose where share >= $11::real)
-      and numnode($4::tsquery) > 0
-      and $1 <% lower(title)
-    limit 200
-  ),
   candidates as (
-    select distinct id
-    from (
-      select * from titled
-      union all select * from strict
-      union all select * from loose where share >= $11::real
-      union all select * from alike
-    ) as every_way
+    select id from titled
+    union
+    select id from strict
+    union
+    select id from loose where share >= $11::real
   ),
   ranked as (
     select
@@ -116,6 +104,6 @@ export const ranking = `
     title,
     lang,
     score,
-    left(body, 400) as text
+    left(body, 20000) as text
   from placed
   order by place`

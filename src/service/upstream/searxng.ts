@@ -11,54 +11,41 @@ import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue } from './fair-queue.ts'
 
 const mostPages = 10
-const usualBudgetMs = 20_000
-const pagesAtOnce = 2
-const waitingPerAccount = 256
 const usualRetryAfter = '60'
 
-interface SearxngOptions {
+interface Web {
   readonly url: URL
   readonly log: Log
   /** Time limit of a search. At the deadline, the results that were received so far are returned. */
-  readonly budgetMs: number | undefined
-}
-
-export function openSearxng({ url, log, budgetMs = usualBudgetMs }: SearxngOptions): Provider {
-  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
-  // At most two pages are fetched at a time, because search engines block an instance that sends requests too quickly.
-  const queue = new FairQueue({
-    places: pagesAtOnce,
-    placesPerAccount: pagesAtOnce,
-    waitingPerAccount,
-  })
-  const web = { url: base, log, queue, budgetMs }
-  return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
-}
-
-interface Web extends SearxngOptions {
   readonly budgetMs: number
   readonly queue: FairQueue
+}
+
+export function openSearxng(url: URL, log: Log, budgetMs = 20_000): Provider {
+  const base = new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
+  // At most two pages are fetched at a time, because search engines block an instance that sends requests too quickly.
+  const queue = new FairQueue({ places: 2, placesPerAccount: 2, waitingPerAccount: 256 })
+  const web = { url: base, log, queue, budgetMs }
+  return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
 }
 
 const unnamed = new Gazetteer([])
 
 async function answer(web: Web, search: Search, asker: Asker): Promise<Answered> {
-  const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
-  const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
-  const found = await collect(web, search, { ...asker, over, deadline })
+  const { pages, byPlace, partial } = await collect(web, search, asker)
+  const results = [...byPlace.values()]
+  const corrections = pages.flatMap((page) => page.corrections)
+  const suggestions = pages.flatMap((page) => page.suggestions).toSorted()
+  const found = {
+    results: results.slice(0, search.num),
+    pool: results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
+    suggestions: [...corrections, ...suggestions],
+    known: pages.flatMap(({ infoboxes }) => infoboxes.map(toEntity)),
+  }
   return {
-    answer: await enrich(
-      search.q,
-      {
-        results: found.results.slice(0, search.num),
-        pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
-        suggestions: [...found.corrections, ...[...found.suggestions].toSorted()],
-        known: found.entities,
-      },
-      unnamed,
-    ),
+    answer: await enrich(search.q, found, unnamed),
     ignored: (['location', 'device'] as const).filter((name) => search[name] !== null),
-    partial: found.partial,
+    partial,
   }
 }
 
@@ -66,12 +53,13 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
  * Fetches one page of results after the other, because some engines return the second page only after the first. Each
  * page waits for its own turn in the queue. At the deadline, returns the results that were received so far.
  */
-async function collect(web: Web, search: Search, asker: Asker & { readonly over: AbortSignal }) {
+async function collect(web: Web, search: Search, asker: Asker) {
+  const { account } = asker
   const byPlace = new Map<string, OrganicResult>()
-  const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
-  const entities: NamedEntity[] = []
+  const pages: EnginePage[] = []
   let partial = false
-  const { account, deadline, over: signal } = asker
+  const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
+  const signal = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
   // Only the first page can be refused. A client that disconnects ends the search only before the first page begins. If
   // a later page fails, the results of earlier pages are kept.
   const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
@@ -84,28 +72,17 @@ async function collect(web: Web, search: Search, asker: Asker & { readonly over:
       throw error
     })
     asker.signal.throwIfAborted()
-    if (page === null) {
-      if (number === 1) throw noEngine(usualRetryAfter)
-      partial = true
-      break
-    }
-    partial ||= page.unresponsive_engines.length > 0
-    page.suggestions.forEach((text) => suggestions.add(text))
-    page.corrections.forEach((text) => corrections.add(text))
-    for (const box of page.infoboxes) entities.push({ name: box.infobox, type: typeOf(box) })
+    partial ||= page === null || page.unresponsive_engines.length > 0
     const before = byPlace.size
-    for (const result of page.results) addResult(byPlace, result)
-    if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0)
-      throw noEngine(usualRetryAfter)
+    for (const result of page?.results ?? []) addResult(byPlace, result)
+    if (number === 1 && byPlace.size === 0 && partial) throw noEngine(usualRetryAfter)
+    if (page !== null) pages.push(page)
     if (byPlace.size === before || byPlace.size >= search.num) break
   }
-  return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
+  return { pages, byPlace, partial }
 }
 
-/**
- * Adds a result if it is a page. A result without an http address is skipped, because it is an image or a map, for
- * example.
- */
+/** Adds a result, unless it is not a page but an image or a map, for example. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
@@ -125,10 +102,7 @@ function addResult(
 
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/**
- * Computes a key of an address. Addresses that differ only in scheme, fragment or tracking parameters have the same
- * key.
- */
+/** Addresses that differ only in scheme, fragment or tracking parameters have the same key. */
 function keyOf(address: URL): string {
   const url = new URL(address)
   for (const name of [...url.searchParams.keys()]) {
@@ -147,16 +121,14 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 /** Determines the type of an infobox from the Wikidata properties that the infobox lists. */
-function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
-  const properties = attributes.map(({ entity }) => entity)
-  const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
-  return found?.[0] ?? 'Thing'
+function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]): NamedEntity {
+  const found = typeByProperty.find(([, ids]) =>
+    attributes.some(({ entity }) => ids.includes(entity)),
+  )
+  return { name, type: found?.[0] ?? 'Thing' }
 }
 
-/**
- * Builds a schema for a list. Items of the wrong shape are dropped, so that a wrong item does not invalidate the other
- * items.
- */
+/** Drops items of the wrong shape, so that they do not invalidate the other items. */
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
@@ -167,7 +139,7 @@ function listOf<Shape extends z.ZodType>(shape: Shape) {
 }
 
 const texts = listOf(z.string()).catch([])
-/** The fields of a SearXNG response that are used. Each field may be missing or null, because search engines differ. */
+/** Each field may be missing or null, because search engines differ. */
 const pageShape = z.object({
   results: listOf(
     z.object({
@@ -199,16 +171,10 @@ async function getPage(
   { number, signal }: { number: number; signal: AbortSignal },
 ): Promise<EnginePage | null> {
   const url = new URL('search', web.url)
-  url.search = new URLSearchParams({
-    q: withoutCommands(search.q),
-    format: 'json',
-    pageno: String(number),
-    ...upstreamLanguage(search),
-  }).toString()
+  const params = { q: withoutCommands(search.q), format: 'json', pageno: String(number) }
+  url.search = String(new URLSearchParams({ ...params, ...upstreamLanguage(search) }))
   // Redirects are never followed, because an engine shortcut in a query can lead to any address.
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
-    // The connection may be refused or cut off, or the host may be unknown. To the caller, each of these errors means
-    // that the upstream does not answer.
     if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
     return null
   })
@@ -220,24 +186,18 @@ async function getPage(
     if (number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
-  const body = await readJson(response).catch((error: unknown) => {
-    web.log.warn({ err: error }, 'an answer of the upstream could not be read')
-    return undefined
-  })
-  const page = pageShape.safeParse(body)
-  if (page.success) {
-    const { unresponsive_engines: engines } = page.data
-    if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
-    return page.data
-  }
-  web.log.warn({ page: number }, 'the upstream sent an invalid answer')
-  throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
+  const page = await readJson(response)
+    .then((body) => pageShape.parse(body))
+    .catch((error: unknown) => {
+      web.log.warn({ err: error, page: number }, 'the upstream sent an invalid answer')
+      throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
+    })
+  const { unresponsive_engines: engines } = page
+  if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+  return page
 }
 
-/**
- * Removes the special syntax of SearXNG from a query: `!engine`, `!!engine`, `:language` and `<100` (a time limit). A
- * `<` is special only before a number, so a word such as `<dialog>` stays.
- */
+/** Removes the syntax of SearXNG: `!engine`, `!!engine`, `:language`, and `<100` (a time limit), but not `<dialog>`. */
 function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
@@ -245,7 +205,6 @@ function withoutCommands(q: string): string {
 // Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes.
 const longest = 4_000_000
 
-/** Parses the JSON of a response; undefined if the response has no body or is too long. */
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0

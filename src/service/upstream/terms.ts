@@ -8,7 +8,6 @@ import {
   findJoined,
   findSplit,
   type Correction,
-  misspellings,
   ordinaryWords,
 } from './spelling.ts'
 
@@ -16,11 +15,9 @@ import {
 export interface KnownTerm {
   /** The word as sent, or corrected. */
   readonly word: string
-  /** Number of pages that contain the word. */
   readonly documents: number
   /** Lexemes of the word in English and in the requested language. */
   readonly forms: readonly string[]
-  /** Weight of the word in the ranking. Rare words weigh more. */
   readonly weight: number
 }
 
@@ -38,7 +35,6 @@ const mostCorrected = 4
 const rarely = 1
 const often = 30
 
-/** Looks up the words of a query. Corrects unknown words that are one typing error away from a known word. */
 export async function readTerms(
   run: Statements,
   question: AskedWords,
@@ -47,14 +43,11 @@ export async function readTerms(
   const asked = await lookUp(run, question.words, config)
   // A query with operators is searched as sent, without corrections.
   if (question.operators !== null) return { ...asked, words: question.words, corrections: [] }
-  const joined = await findJoined(run, question.words, new Set(asked.strange))
+  const joined = await findJoined(run, question.words, asked.strange)
   const words = applyCorrections(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
   const terms = await putRight(run, words, whole)
-  const split = await findSplit(
-    run,
-    terms.strange.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected),
-  )
+  const split = await findSplit(run, correctable(terms.strange))
   const corrections = [...joined, ...terms.corrections, ...split]
   if (split.length === 0) return { ...terms, corrections }
   const halves = split.flatMap(({ to }) => to.split(' '))
@@ -65,6 +58,10 @@ export async function readTerms(
     strange: terms.strange.filter((word) => !split.some(({ from }) => from === word)),
     corrections,
   }
+}
+
+function correctable(words: readonly string[]): string[] {
+  return words.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected)
 }
 
 type LookedUp = Awaited<ReturnType<typeof lookUp>>
@@ -109,37 +106,30 @@ async function putRight(
 ): Promise<KnownTerms> {
   const rare = known.filter(({ documents }) => documents <= rarely)
   const sure = known.filter(({ documents }) => documents > rarely)
-  const wrong = [...strange, ...rare.map(({ word }) => word)]
-    .filter((word) => !ordinaryWords.has(word))
-    .slice(0, mostCorrected)
+  const wrong = correctable([...strange, ...rare.map(({ word }) => word)])
   const telling = sure.filter(({ word }) => !stopWords.has(word))
   const titled = allOf(telling, ':A')
   const found = await correctWords(run, wrong, { titled, bold: sure.length > wrong.length })
-  const terms = sure.slice()
-  for (const term of rare) {
+  const widened = rare.map((term) => {
     const [other] = found.get(term.word) ?? []
-    if (other !== undefined && other.documents >= often) {
-      const forms = [...term.forms, other.lexeme]
-      terms.push(toTerm({ word: term.word, forms, documents: other.documents }, total))
-    } else terms.push(term)
-    found.delete(term.word)
-  }
-  for (const [, right] of found) {
+    if (other === undefined || other.documents < often) return term
+    const forms = [...term.forms, other.lexeme]
+    return toTerm({ word: term.word, forms, documents: other.documents }, total)
+  })
+  const mended = strange.flatMap((from) => {
+    const right = found.get(from)
+    if (right === undefined) return []
     const documents = Math.max(...right.map((one) => one.documents))
     const forms = right.map(({ lexeme }) => lexeme)
-    terms.push(toTerm({ word: right[0].word, forms, documents }, total))
-  }
+    return { from, ...toTerm({ word: right[0].word, forms, documents }, total) }
+  })
+  const corrections = mended.map(({ from, word: to }) => ({ from, to }))
   return {
-    words: words.map((word) => found.get(word)?.[0].word ?? word),
-    known: distinct(terms),
-    strange: strange.filter((word) => !found.has(word) && !isFiller(word)),
-    corrections: [...found].map(([from, [right]]) => ({ from, to: right.word })),
+    words: words.map((word) => corrections.find(({ from }) => from === word)?.to ?? word),
+    known: distinct([...sure, ...widened, ...mended]),
+    strange: strange.filter((word) => !corrections.some(({ from }) => from === word)),
+    corrections,
   }
-}
-
-/** True for a misspelt stop word, such as `wehn`. Such a word does not count as unknown. */
-function isFiller(word: string): boolean {
-  return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
 }
 
 function toTerm({ word, documents, forms }: Omit<KnownTerm, 'weight'>, total: number): KnownTerm {
@@ -151,12 +141,11 @@ function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 
-/** Builds a tsquery that matches documents with all given terms. */
 export function allOf(terms: readonly KnownTerm[], label = ''): string {
   return terms.map((term) => anyOf(term, label)).join(' & ')
 }
 
-/** Builds a tsquery that matches documents with any form of a term. */
+/** Builds a tsquery for any form of a term. */
 export function anyOf({ forms }: KnownTerm, label = ''): string {
   const quoted = forms.map(
     (form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`,
