@@ -69,7 +69,7 @@ describe('npm run alerts', () => {
     ])
     const [{ id, question }] = shown.alerts
     expect((await alerts('show', String(id))).stdout).toContain(
-      `answers   ${base} of 2026-03-01, ${now} of 2026-03-02`,
+      `answers   ${base} (2026-03-01), ${now} (2026-03-02)`,
     )
     expect(question).toBe(
       "npm run sql -- keyword --q 'women'\\''s shoes' --day 2026-03-02 --days 1",
