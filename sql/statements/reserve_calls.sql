@@ -43,12 +43,16 @@ changed_tasks as (
   where t.xmin::text is distinct from w.version
     or r.state <> 'open'
     or exists (select from calls c where c.task_id = w.id and c.outcome is null)
+    -- The scalar subquery makes the planner look up each call by account and query. A join would compare each task with
+    -- every call in flight.
     or exists (
-      select from calls c
-      where c.account_id = any(peers)
-        and c.query_id = t.query_id
-        and c.outcome is null
-        and (c.account_id = given.account or r.max_age_ms > 0)
+      select
+      from unnest(peers) as peer
+      where (
+        select c.account_id = given.account or r.max_age_ms > 0
+        from calls c
+        where c.account_id = peer and c.query_id = t.query_id and c.outcome is null
+      )
     )
     or not w.reused and r.max_age_ms > 0 and exists (
       select

@@ -216,11 +216,13 @@ export interface Waiting {
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
-    select from calls c
-    where c.account_id = any(peers.ids)
-      and c.query_id = t.query_id
-      and c.outcome is null
-      and (c.account_id = a.id or r.max_age_ms > 0)
+    select
+    from unnest(peers.ids) as peer
+    where (
+      select c.account_id = a.id or r.max_age_ms > 0
+      from calls c
+      where c.account_id = peer and c.query_id = t.query_id and c.outcome is null
+    )
   )
   or ${mayBeAnswered}
 )`
