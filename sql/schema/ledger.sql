@@ -82,8 +82,8 @@ comment on column accounts.history_seq is 'Number of calls that had started when
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
-comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.';
+comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
 
@@ -102,7 +102,7 @@ create table account_costs (
   earlier_count integer not null default 0,
   primary key (account_id, class)
 );
-comment on table account_costs is 'Prices of past calls by price class. These prices give an upper bound for the price of the next calls.';
+comment on table account_costs is 'Prices of past calls by price class. These prices give an upper bound on the prices of future calls.';
 comment on column account_costs.account_id is 'Account that paid for the calls.';
 comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
@@ -182,7 +182,7 @@ comment on column calls.sent_at is 'Time at which the call was reserved, just be
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.';
-comment on column calls.start_seq is 'Start number of the call: its place in the order in which the calls of the account started.';
+comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account's calls started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
@@ -210,7 +210,7 @@ create table stops (
   cleared_by text
 );
 create unique index stops_standing on stops (account_id, reason) where cleared_at is null;
-comment on table stops is 'Reasons why calls of an account are or were stopped.';
+comment on table stops is 'Reasons why an account''s calls are or were stopped.';
 comment on column stops.id is 'Identifier of the stop.';
 comment on column stops.account_id is 'Account whose calls are stopped.';
 comment on column stops.reason is 'Reason for the stop: credit_floor, budget (daily or monthly), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
@@ -252,7 +252,7 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Lines up to which the statement of an account is final, because no call that was charged before them is still open. Each account has a row with line 0, which is locked while lines are stored.';
+comment on table statement_marks is 'Lines up to which an account''s statement is final, because no call charged before these lines is still open. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account of the statement.';
 comment on column statement_marks.line is 'Last line that is final.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';

@@ -25,8 +25,8 @@ comment on column notices.told_at is 'Time at which the receiver accepted the no
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
 comment on column notices.part_of is 'Notice that covers this notice. For example, one notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
-comment on column notices.said is 'Text of the notice in one line.';
-comment on column notices.fields is 'Figures of the event, as they are sent.';
+comment on column notices.said is 'One-line text of the notice.';
+comment on column notices.fields is 'Figures about the event, as sent.';
 comment on column notices.tries is 'Number of attempts to send the notice, including an attempt in progress.';
 comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.';
 comment on column notices.given_up_at is 'Time at which sending was given up.';

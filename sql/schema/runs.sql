@@ -65,7 +65,7 @@ comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the sa
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the queue job''s id.';
+comment on column slices.round is 'Counter that is incremented each time the slice is queued again, and is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
@@ -91,7 +91,7 @@ create table tasks (
   unique (run_id, query_id)
 ) with (fillfactor = 50);
 create index tasks_of_slice on tasks (run_id, slice);
-comment on table tasks is 'Tasks, each for one query of one run. Each task ends in exactly one state.';
+comment on table tasks is 'Tasks, each for one query in one run. Each task ends in exactly one state.';
 comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
@@ -115,7 +115,7 @@ create table rejected_lines (
   content text not null
 );
 create index rejected_lines_of_run on rejected_lines (run_id, line);
-comment on table rejected_lines is 'Lines of lists that could not be used.';
+comment on table rejected_lines is 'List lines that could not be used.';
 comment on column rejected_lines.run_id is 'Run that read the list.';
 comment on column rejected_lines.line is 'Number of the line in the file, from 1.';
 comment on column rejected_lines.reason is 'Reason why the line was rejected.';

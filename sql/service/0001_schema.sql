@@ -120,7 +120,7 @@ create table documents (
 );
 create index documents_head on documents (left(lower(head), 100));
 create index documents_tsv on documents using gin (tsv);
-comment on table documents is 'Pages that the service can find without a network.';
+comment on table documents is 'Pages that the service can find without network access.';
 comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
@@ -130,7 +130,7 @@ comment on column documents.lang is 'Language of the text, which determines how 
 comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
 comment on column documents.head is 'Title without the name of the site.';
-comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the column words the second highest, and the title and body the lowest.';
+comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the words column the second highest, and the title and body the lowest.';
 comment on column documents.subject is 'True for a page about one named subject, such as a feature or a specification.';
 
 create table lexemes (

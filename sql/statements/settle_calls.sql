@@ -256,8 +256,8 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The sum of the balance and all bills falls only through external spend. A call whose bill is not known yet may have
--- cost as much as its reservation, but no more than the most expensive call so far.
+-- The sum of the balance and all bills falls only because of external spend. A call whose bill is not known yet may
+-- have cost as much as its reservation, but no more than the most expensive call so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,

@@ -150,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. A row with a value of explained completes the explanation of that number of calls.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. A row in which explained is not null completes the explanation of that many calls.';

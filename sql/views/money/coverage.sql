@@ -13,7 +13,7 @@ comment on column analysis.coverage.other_origin is 'Number of queries whose ans
 comment on column analysis.coverage.archived is 'Number of queries whose answer is in the archive and therefore excluded.';
 comment on column analysis.coverage.failed is 'Number of queries that failed permanently.';
 comment on column analysis.coverage.unknown is 'Number of queries with an unknown outcome: the call was possibly charged, and its answer could not be read.';
-comment on column analysis.coverage.unaffordable is 'Number of queries not bought because their cost would have violated the credit floor or a budget.';
+comment on column analysis.coverage.unaffordable is 'Number of queries not bought because buying them would have breached the credit floor or a budget.';
 comment on column analysis.coverage.cancelled is 'Number of queries not bought because the run was cancelled.';
 comment on column analysis.coverage.open is 'Number of queries not finished yet.';
 comment on column analysis.coverage.share is 'Fraction of planned queries that were answered, 0 to 1.';

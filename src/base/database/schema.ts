@@ -105,7 +105,7 @@ export interface Accounts {
    */
   drained_floor: number | null;
   /**
-   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.
+   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.
    */
   external_base: Generated<number>;
   /**
@@ -117,7 +117,7 @@ export interface Accounts {
    */
   external_last: number | null;
   /**
-   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.
+   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.
    */
   external_now: Generated<number>;
   /**
@@ -292,7 +292,7 @@ export interface AlertRules {
    */
   tag: string | null;
   /**
-   * Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
+   * Threshold for the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
    */
   threshold: number | null;
   /**
@@ -403,7 +403,7 @@ export interface Alerts {
    */
   run_id: number;
   /**
-   * Text of the alert in one line.
+   * One-line text of the alert.
    */
   said: string;
   /**
@@ -461,7 +461,7 @@ export interface AnswerFields {
 
 export interface ArchivedDays {
   /**
-   * Number of the day's answers that were moved with this part.
+   * Number of the day's answers that were moved to this part.
    */
   answers: number;
   /**
@@ -661,7 +661,7 @@ export interface Calls {
    */
   sent_at: Timestamp;
   /**
-   * Start number of the call: its place in the order in which the calls of the account started.
+   * Start number of the call: its place in the order in which the account's calls started.
    */
   start_seq: number;
   /**
@@ -703,7 +703,7 @@ export interface CtrCurve {
    */
   ctr: number;
   /**
-   * Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.
+   * Name of the curve. The curve "default" is used unless the querymill.ctr_curve setting names another curve.
    */
   curve: string;
   /**
@@ -989,11 +989,11 @@ export interface FinishedLabels {
    */
   labels: string[];
   /**
-   * Number of queries in the set that were to be asked.
+   * Number of queries in the set that were planned.
    */
   planned: number;
   /**
-   * Sum of the weights of the queries that were to be asked.
+   * Sum of the weights of the planned queries.
    */
   planned_weight: number;
   /**
@@ -1012,7 +1012,7 @@ export interface FinishedLabels {
 
 export interface FinishedLosses {
   /**
-   * Place of the domain in the answer base_search_id, as in result_domains.
+   * Place of the domain in the base_search_id answer, as in result_domains.
    */
   base_place: number;
   /**
@@ -1184,7 +1184,7 @@ export interface FinishedSteps {
    */
   switched: string[] | null;
   /**
-   * Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.
+   * Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the answers cannot be compared.
    */
   volatility: number | null;
   /**
@@ -1525,7 +1525,7 @@ export interface NightHealth {
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1561,7 +1561,7 @@ export interface NightHealth {
    */
   minutes: number;
   /**
-   * Minutes in which no query of the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
+   * Minutes during which no query in the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
    */
   paused_minutes: Generated<number>;
   /**
@@ -1585,11 +1585,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Share of the other queries in the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.
+   * Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
+   * Of the answers that had changed since an earlier day, the share that now show exactly that day's pages again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1597,7 +1597,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change in the top ten since the last answer from an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.
+   * Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared: the first of three similar runs ending with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1678,7 +1678,7 @@ export interface Notices {
    */
   due_at: Generated<Timestamp>;
   /**
-   * Figures of the event, as they are sent.
+   * Figures about the event, as sent.
    */
   fields: Generated<Json>;
   /**
@@ -1706,7 +1706,7 @@ export interface Notices {
    */
   problem: string | null;
   /**
-   * Text of the notice in one line.
+   * One-line text of the notice.
    */
   said: Generated<string>;
   /**
@@ -2361,7 +2361,7 @@ export interface Slices {
    */
   priority: number;
   /**
-   * Counter that increases each time the slice is queued again; the counter is part of the queue job's id.
+   * Counter that is incremented each time the slice is queued again, and is part of the queue job's id.
    */
   round: Generated<number>;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the person decided to trust the answers, false if the person decided not to. The plausibility rules do not matter in either case.
+   * True if the person decided to trust the answers, false if not. Either way, the plausibility rules are ignored.
    */
   trusted: boolean;
   /**
