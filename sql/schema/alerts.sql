@@ -1,4 +1,4 @@
--- Rules for alerts about ranks and shares, and all alerts that these rules raised, with evidence.
+-- Rules for alerts about ranks and shares, and all alerts raised by these rules, with evidence.
 
 create table alert_rules (
   name text primary key,

@@ -128,7 +128,7 @@ create table finished_days (
   made_at timestamptz,
   strays boolean not null default false
 );
-comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
+comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows for that day and all later days.';
 comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
@@ -148,7 +148,7 @@ create table finished_labels (
 );
 comment on table finished_labels is 'Number of queries planned and answered on a finished day, for each set of labels. Queries with the same labels form one set, so these rows can be summed for any selection of labels.';
 comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_labels.set_id is 'Number of the set of labels, as returned by analysis.set_id.';
+comment on column finished_labels.set_id is 'Id of the label set, as returned by analysis.set_id.';
 comment on column finished_labels.labels is 'Labels of the queries in the set, including those for device, country, language, place and list.';
 comment on column finished_labels.queries is 'Number of queries in the set with an observation on that day.';
 comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
@@ -167,7 +167,7 @@ create table finished_shares (
   clicks double precision,
   primary key (finish_id, domain, set_id)
 );
-comment on table finished_shares is 'Ranked queries and clicks of each domain on a finished day, for each set of labels.';
+comment on table finished_shares is 'Each domain''s ranked queries and clicks on a finished day, for each set of labels.';
 comment on column finished_shares.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_shares.domain is 'Domain, as shown in the views.';
 comment on column finished_shares.set_id is 'Set of labels in finished_labels.';
@@ -175,7 +175,7 @@ comment on column finished_shares.ranked is 'Number of queries for which the dom
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
-comment on column finished_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column finished_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
 comment on column finished_shares.clicks is 'Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (

@@ -11,7 +11,7 @@ create table raw_answers (
   body bytea not null
 );
 create index raw_answers_age on raw_answers using brin (received_at);
-comment on table raw_answers is 'Bodies of all responses as received, whatever their HTTP status. Old bodies may be pruned; no other data depends on them.';
+comment on table raw_answers is 'Bodies of all responses as received, regardless of their HTTP status. Old bodies may be pruned; no other data depends on them.';
 comment on column raw_answers.call_id is 'Call that was answered.';
 comment on column raw_answers.status is 'HTTP status of the response.';
 comment on column raw_answers.received_at is 'Time at which the response was received.';

@@ -75,7 +75,7 @@ comment on column accounts.next_told_least is 'Next value of told_least: the low
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
-comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
+comment on column accounts.month_since is 'Time from which the month''s credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
 comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
@@ -182,7 +182,7 @@ comment on column calls.sent_at is 'Time at which the call was reserved, just be
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.';
-comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account's calls started.';
+comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account''s calls started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';

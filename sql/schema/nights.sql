@@ -119,7 +119,7 @@ comment on table night_evidence is 'Score of every plausibility rule for each fi
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value that the rule computed for the run.';
-comment on column night_evidence.usual is 'Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.';
+comment on column night_evidence.usual is 'Median score of the runs with which the list''s runs are compared; null if there are fewer than three such runs.';
 comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
 
 create table quarantine (

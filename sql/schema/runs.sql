@@ -47,7 +47,7 @@ comment on column runs.duplicates is 'Number of lines whose query also appears i
 comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.';
 comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 

@@ -35,4 +35,4 @@ comment on view analysis.ranks is 'Best position of each domain in each observat
 comment on column analysis.ranks.position is 'Best position of the domain.';
 comment on column analysis.ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
 comment on column analysis.ranks.url is 'Full address of the page at the best position.';
-comment on column analysis.ranks.results is 'Number of results of the domain in the answer.';
+comment on column analysis.ranks.results is 'Number of results from the domain in the answer.';

@@ -1,7 +1,7 @@
 -- Nodes in the graph of related searches.
 create or replace view analysis.related_nodes as
 -- A finished day stores only related searches that no earlier day has stored. Therefore, all answers are read if any
--- day is archived. If a query was not always in the slice, all answers to this query are read.
+-- day is archived. If a query was not always in the slice, all answers to the query are read.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,

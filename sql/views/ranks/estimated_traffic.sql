@@ -1,4 +1,4 @@
--- Estimated clicks at the best position of each domain, from the volume and price in the lists.
+-- Estimated clicks at each domain's best position, from the volume and price in the lists.
 create or replace view analysis.estimated_traffic as
 select
   held.query_id,
@@ -28,7 +28,7 @@ join analysis.latest_metrics as metrics on metrics.query_id = held.query_id and 
 left join analysis.ctr as curve on curve.position = held.place >> 20
 left join organic_results as best on best.search_id = held.search_id and best.ordinal = (held.place & 1048575)
 left join pages on pages.id = best.page_id;
-comment on view analysis.estimated_traffic is 'Estimated clicks at the best position of each domain, and their cost in advertising. Clicks are for the same period as the search volume, which is a month for most tools. Volume and price are the latest values in the lists, even for earlier days. The click curve comes from analysis.ctr. Queries without a volume in any list are excluded.';
+comment on view analysis.estimated_traffic is 'Estimated clicks at each domain''s best position, and their cost in advertising. Clicks are for the same period as the search volume, which is a month for most tools. Volume and price are the latest values in the lists, even for earlier days. The click curve comes from analysis.ctr. Queries without a volume in any list are excluded.';
 comment on column analysis.estimated_traffic.position is 'Best position of the domain.';
 comment on column analysis.estimated_traffic.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
 comment on column analysis.estimated_traffic.volume is 'Weight of the query in the lists, used as its search volume.';

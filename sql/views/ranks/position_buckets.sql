@@ -17,4 +17,4 @@ comment on column analysis.position_buckets.from_1_to_3 is 'Number of queries wi
 comment on column analysis.position_buckets.from_4_to_10 is 'Number of queries with the domain in positions 4 to 10.';
 comment on column analysis.position_buckets.from_11_to_20 is 'Number of queries with the domain in positions 11 to 20.';
 comment on column analysis.position_buckets.from_21 is 'Number of queries with the domain at position 21 or below, within the depth of the answer.';
-comment on column analysis.position_buckets.not_ranked is 'Number of queries without the domain in the answer, whatever its depth.';
+comment on column analysis.position_buckets.not_ranked is 'Number of queries without the domain in the answer, regardless of its depth.';

@@ -157,7 +157,7 @@ export interface Accounts {
    */
   month: string | null;
   /**
-   * Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
+   * Time from which the month's credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
    */
   month_since: Timestamp | null;
   /**
@@ -1001,7 +1001,7 @@ export interface FinishedLabels {
    */
   queries: number;
   /**
-   * Number of the set of labels, as returned by analysis.set_id.
+   * Id of the label set, as returned by analysis.set_id.
    */
   set_id: number;
   /**
@@ -1089,7 +1089,7 @@ export interface FinishedShares {
    */
   finish_id: number;
   /**
-   * Sum of the best positions of the domain, over the queries for which it ranks.
+   * Sum of the domain's best positions, over the queries for which it ranks.
    */
   positions: number;
   /**
@@ -1506,7 +1506,7 @@ export interface NightEvidence {
    */
   score: number;
   /**
-   * Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.
+   * Median score of the runs with which the list's runs are compared; null if there are fewer than three such runs.
    */
   usual: number | null;
   /**
@@ -2121,7 +2121,7 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.
+   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
   /**

@@ -147,7 +147,7 @@ export function writePrivate(file: string, text: string): void {
 
 /**
  * Creates a folder and its parents. Returns false if the folder already exists. Works level by level, because recursive
- * creation in Node never ends in places such as /proc, where the system reports a folder as missing but denies its
+ * creation in Node never finishes in places such as /proc, where the system reports a folder as missing but denies its
  * creation.
  */
 function makeFolders(folder: string): boolean {

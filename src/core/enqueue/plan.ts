@@ -76,8 +76,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // The next statements also detect, before anything is committed, whether the connection of the run broke while the
-    // list was stored. Their lock on the run makes workers wait, so only the commits may follow.
+    // The next statements also detect, before anything is committed, whether the run's connection broke while the list
+    // was stored. Their lock on the run makes workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -87,8 +87,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // Errors of the rollback are ignored, because the first error is more useful than a later error about a broken
-    // connection.
+    // Rollback errors are ignored, because the first error is more useful than a later error about a broken connection.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -330,8 +329,8 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 
 /**
  * Returns the order in which tasks are bought, so that the least valuable tasks are left if buying stops. Queries that
- * are overdue by more than their interval come first. Then follow the highest weights, queries that were never
- * answered, and queries with the oldest answers.
+ * are overdue by more than their interval come first. Next come the queries with the highest weights, queries that were
+ * never answered, and queries with the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const

@@ -196,7 +196,7 @@ export class Stage extends Sender {
   }
 }
 
-/** Returns the index of the first label among the tags of a query; null if no label is among the tags. */
+/** Returns the index of the first label that is one of the query's tags; null if there is none. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place

@@ -28,7 +28,7 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
   /** Remarks about the file, in addition to the remarks that result from reading the file. */
   readonly notices?: readonly string[]
   /**
-   * Called within the planning transaction. An error of this function rolls back the whole plan and is passed on
+   * Called within the planning transaction. An error in this function rolls back the whole plan and is passed on
    * unchanged.
    */
   readonly record?: (trx: Transaction, run: number) => Promise<void>

@@ -377,8 +377,8 @@ function roomFor(
 }
 
 /**
- * External spend to expect per call. A call that goes out alone ignores external spend seen in only one of the two
- * windows.
+ * External spend to expect per call. For a call that goes out alone, external spend seen in only one of the two windows
+ * is ignored.
  */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)

@@ -1,4 +1,4 @@
-// Reads how the credits of an account were spent, for reports.
+// Reads how an account's credits were spent, for reports.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'

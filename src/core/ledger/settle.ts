@@ -418,7 +418,7 @@ export async function saveSettlement(
 }
 
 /**
- * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives the call up.
+ * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives up the call.
  */
 const mostTries = 5
 
@@ -527,7 +527,7 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   }
 }
 
-/** A restored database assigns ids again, so the mark identifies the call. */
+/** A restored database reuses ids, so the mark identifies the call. */
 function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }

@@ -203,8 +203,8 @@ const listBudget = sql`
   ) end`
 
 /**
- * State of the worker's own lease, and the tasks that it wants to buy, with the facts that decide whether each task
- * still has to be bought.
+ * State of the worker's own lease, and the tasks that the worker wants to buy, with the facts that decide whether each
+ * task still has to be bought.
  */
 export interface Waiting {
   readonly lease_live: boolean

@@ -229,7 +229,7 @@ type Requested = Omit<Query, 'q'> & { readonly tail: string }
 const mostRequests = 10_000
 
 /**
- * Maximum number of queries of one line. These queries are in memory at the same time, and a line with more queries is
+ * Maximum number of queries from one line. These queries are in memory at the same time, and a line that yields more is
  * a mistake.
  */
 const mostOfOne = 20_000

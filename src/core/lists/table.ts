@@ -63,7 +63,7 @@ interface Row {
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An empty file is an error instead of "no rows", because an editor or a checkout may be rewriting the file.
+  // An empty file is an error rather than "no rows", because an editor or a checkout may be rewriting the file.
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write its column names`,

@@ -16,7 +16,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly price: number | null
   /** Minutes from the creation of the run to its end. */
   readonly minutes: number
-  /** Minutes within the duration of the run in which no query of the run could be bought. */
+  /** Minutes of the run during which none of its queries could be bought. */
   readonly paused_minutes: number
   readonly workers: number
   /** Share of answers that show the results of a different query. */

@@ -54,7 +54,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs. An existing job with the same id remains unchanged. */
+    /** Adds jobs. An existing job with the same id is left unchanged. */
     add,
     /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),

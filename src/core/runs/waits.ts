@@ -10,7 +10,7 @@ const mostSlices = 1_000
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
- * Reads other workers' calls in flight, and the number of tasks of open runs that may not be retried yet, with the
+ * Reads other workers' calls in flight, and the number of tasks in open runs that may not be retried yet, with the
  * query of the first task to be retried.
  */
 export async function readWaits(db: Database, own: number) {

@@ -20,7 +20,7 @@ export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
   readonly file?: string
-  /** A port, or `true` for the default one. */
+  /** A port, or `true` for the default port. */
   readonly desk?: string | true
 }
 

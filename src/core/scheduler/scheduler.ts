@@ -139,7 +139,7 @@ interface ClockOptions {
   readonly lookMs?: number
 }
 
-/** Runs a scheduler by the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
+/** Runs a scheduler on the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,

@@ -67,7 +67,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules in the file. A schedule that is new, changed or enabled again starts now. */
+/** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -436,7 +436,7 @@ async function saveWatch(
     .execute()
 }
 
-/** Resets to now a schedule whose nights were decided ahead of time. Its runs continue. */
+/** Sets a schedule whose nights were decided ahead of time back to the current time. Its runs continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()

@@ -25,7 +25,7 @@ export interface Reading {
   readonly success: boolean | null
   /** The query that the body names; null if the body names no query. */
   readonly query: string | null
-  /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
+  /** The body read as an answer. If the body can't be read, the answer has no rows, only the reason. */
   readonly answer: Answer
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }

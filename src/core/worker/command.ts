@@ -16,7 +16,7 @@ export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
   readonly json?: true
-  /** A port, or `true` for the default one. */
+  /** A port, or `true` for the default port. */
   readonly desk?: string | true
 }
 

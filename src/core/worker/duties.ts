@@ -185,7 +185,7 @@ class KeyFile {
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Requires the same content twice, because the file may be only half written.
+    // Requires two reads with the same content, because the file may be only half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return

@@ -57,7 +57,7 @@ async function readEntries(
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // A restored database assigns ids again, so the mark identifies the call.
+    // A restored database reuses ids, so the mark identifies the call.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue

@@ -144,7 +144,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Heartbeat: updates the mtime so that workers of other hosts leave the files alone. */
+  /** Heartbeat: updates the mtime so that workers on other hosts leave the files alone. */
   touch(): void {
     for (const segment of this.#segments) segment.touch()
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
@@ -427,7 +427,7 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-/** Folder of the logs of all workers that share MILL_HOME. */
+/** Folder for the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
