@@ -24,7 +24,7 @@ comment on column alert_rules.threshold is 'Threshold for the change. moved: num
 comment on column alert_rules.direction is 'Direction of the changes to report: up or down; null for both.';
 comment on column alert_rules.list is 'Name of the list whose queries the rule covers; null for all lists.';
 comment on column alert_rules.tag is 'Label of the queries that the rule covers; null for all queries.';
-comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page that the list names.';
+comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page named in the list.';
 comment on column alert_rules.rival is 'Domain that raises the alert when it passes ours; * for any domain. Null for other kinds of change.';
 comment on column alert_rules.feature is 'SERP feature to report; null for any SERP feature.';
 comment on column alert_rules.confirm is 'Number of consecutive answers that must show the change.';

@@ -286,7 +286,7 @@ comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_place is 'Place of the domain in the base_search_id answer, as in result_domains.';
-comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
+comment on column finished_losses.position is 'Domain''s best position in the answer from the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
@@ -308,8 +308,8 @@ comment on column finished_costs.finish_id is 'Finished day (finished_days.id) t
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
 comment on column finished_costs.tags is 'Labels of the queries, from the list.';
-comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
-comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
+comment on column finished_costs.calls is 'Number of calls sent for the queries in this row.';
+comment on column finished_costs.credits_used is 'Credits used by the calls in this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
 comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
 comment on column finished_costs.unknown_calls is 'Number of calls with an unknown outcome.';

@@ -108,7 +108,7 @@ comment on column account_costs.class is 'Price class: number of results and dev
 comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
 comment on column account_costs.cheapest is 'Lowest price so far; null before the first price is known.';
 comment on column account_costs.seen is 'Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.';
-comment on column account_costs.trying is 'True while the first call of a price class without a known price is in flight.';
+comment on column account_costs.trying is 'True while the first call in a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, they become the earlier prices.';

@@ -48,7 +48,7 @@ comment on column runs.rejected is 'Number of lines that could not be used. The 
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
 comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.';
+comment on column runs.opened_at is 'Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
@@ -61,12 +61,12 @@ create table slices (
   primary key (run_id, slice)
 ) with (fillfactor = 70);
 create index slices_open on slices (run_id, slice) where done_at is null;
-comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the same run and the same priority. One queue job carries one slice.';
+comment on table slices is 'Slices of runs. A slice has up to 25 tasks from the same run, all with the same priority. One queue job carries one slice.';
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
 comment on column slices.round is 'Counter that is incremented each time the slice is queued again, and is part of the queue job''s id.';
-comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
+comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
 -- Each task is updated once, when it ends. The fill factor leaves room for the new row version on the same page, so

@@ -101,7 +101,7 @@ account_before as materialized (
   from given
   cross join key_check
   join accounts a on a.id = given.account
-  -- The balances of a foreign key are ignored, so no balance that counts includes the price of its answers.
+  -- A foreign key's balances are ignored, so no balance that counts includes the price of its answers.
   cross join lateral (
     select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
   ) untold

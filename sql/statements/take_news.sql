@@ -123,7 +123,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- A person who changes a rule needs no notice about the alerts of that rule.
+      -- A person who changes a rule needs no notice about the rule's alerts.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or removed'

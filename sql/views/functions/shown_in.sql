@@ -39,4 +39,4 @@ language sql stable parallel safe rows 10 as $$
   -- results in all answers.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results of other days.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';

@@ -21,5 +21,5 @@ comment on column analysis.coverage.newest is 'Time at which the newest answer u
 comment on column analysis.coverage.oldest is 'Time at which the oldest answer used for the day was received.';
 comment on column analysis.coverage.not_asked is 'Number of queries that the list or its cadence skipped. Their last answers are used, at no cost.';
 comment on column analysis.coverage.outcome is 'Outcome of the day: ran, going (not finished yet) or cancelled. For a night without a run: missed, skipped or failed.';
-comment on column analysis.coverage.credits_spent is 'Credits used by the runs of the day, in calls whose cost is known. The possible cost of calls with an unknown outcome is in costs.credits_unknown.';
+comment on column analysis.coverage.credits_spent is 'Credits used by the day''s runs, in calls whose cost is known. The possible cost of calls with an unknown outcome is in costs.credits_unknown.';
 comment on column analysis.coverage.why is 'Reason why answers are missing, or why the night is excluded from shares and trends; null if no answer is missing.';

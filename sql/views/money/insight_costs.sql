@@ -34,7 +34,7 @@ left join (
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- If a day has only one list, that list asked every query of the day. For other days, tasks are looked up by key, one
+  -- If a day has only one list, that list asked every query that day. For other days, tasks are looked up by key, one
   -- at a time, because there are far fewer losses than tasks.
   where case when asked.lists = 1 then 1
     else (exists (

@@ -83,8 +83,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
-  // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
-  // process.
+  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
   // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
   // statement of the transaction fails.

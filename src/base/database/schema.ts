@@ -78,7 +78,7 @@ export interface AccountCosts {
    */
   seen: Generated<number>;
   /**
-   * True while the first call of a price class without a known price is in flight.
+   * True while the first call in a price class without a known price is in flight.
    */
   trying: Generated<boolean>;
 }
@@ -260,7 +260,7 @@ export interface AlertRules {
    */
   direction: string | null;
   /**
-   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page that the list names.
+   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page named in the list.
    */
   domain: string | null;
   /**
@@ -818,7 +818,7 @@ export interface FinishedCosts {
    */
   answers: number;
   /**
-   * Number of calls sent for the queries of this row.
+   * Number of calls sent for the queries in this row.
    */
   calls: number;
   /**
@@ -834,7 +834,7 @@ export interface FinishedCosts {
    */
   credits_unknown: number;
   /**
-   * Credits used by the calls of this row.
+   * Credits used by the calls in this row.
    */
   credits_used: number;
   /**
@@ -1036,7 +1036,7 @@ export interface FinishedLosses {
    */
   finish_id: number;
   /**
-   * Best position of the domain in the answer from the finished day; null if that answer does not show the domain.
+   * Domain's best position in the answer from the finished day; null if that answer does not show the domain.
    */
   position: number | null;
   /**
@@ -1214,7 +1214,7 @@ export interface Forecasts {
    */
   asked_at: Timestamp;
   /**
-   * Balance after the calls in flight are paid; null if no answer has reported a balance.
+   * Balance after all calls in flight are paid for; null if no answer has reported a balance.
    */
   balance: number | null;
   /**
@@ -2093,7 +2093,7 @@ export interface Runs {
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.
+   * Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.
    */
   opened_at: Timestamp | null;
   /**
@@ -2353,7 +2353,7 @@ export interface SeenPages {
 
 export interface Slices {
   /**
-   * Time at which the last task of the slice ended; null while a task is open.
+   * Time at which the last task in the slice ended; null while a task is open.
    */
   done_at: Timestamp | null;
   /**

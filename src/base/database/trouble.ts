@@ -28,7 +28,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // An error of this program is not caused by the server, and waiting would not fix the error.
+  // An error raised by this program is not caused by the server, and waiting would not fix the error.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Any other error that does not come from the server means that a connection broke, hung or was refused.
   return 'away'

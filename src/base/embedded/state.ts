@@ -101,8 +101,8 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared the old lock first and taken its own lock. In that case, the lock of that
-    // process is restored.
+    // Another process may have cleared the old lock first and taken its own lock. In that case, that process's lock is
+    // restored.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error

@@ -244,7 +244,7 @@ const taskColumns = [
 ]
 
 /**
- * Adds the tasks of one group. Within a group, tasks are mostly sorted by one number. This is three times as fast as
+ * Adds the tasks in one group. Within a group, tasks are mostly sorted by one number. This is three times as fast as
  * sorting all tasks by the group columns as well.
  */
 async function addGroup(
@@ -265,7 +265,7 @@ async function addGroup(
   await trx.executeQuery(statement('take_turns', { run, part: order.part, first }))
 }
 
-/** Selects the tasks of a group in the order in which they are bought. */
+/** Selects the tasks in a group, in buying order. */
 function tasksOf(
   trx: Transaction<DB>,
   run: number,
@@ -360,7 +360,7 @@ async function countClasses(
     .execute()
 }
 
-/** Inserts the queries of a stage, and their membership in the list. */
+/** Inserts the queries in a stage, and their list memberships. */
 async function storeHeld(
   trx: ControlledTransaction<DB>,
   stage: number,
@@ -374,7 +374,7 @@ async function storeHeld(
 }
 
 /**
- * Inserts the queries of a stage without checking each row for conflicts, because the checks would take a third of the
+ * Inserts the queries in a stage without checking each row for conflicts, because the checks would take a third of the
  * time. If another planner inserts one of these queries at the same time, which is rare, the statement fails. It is
  * then repeated, and skips existing rows.
  */
@@ -409,7 +409,7 @@ function addQueries(trx: Transaction<DB>, stage: number) {
 }
 
 /**
- * Writes one row per distinct query of a stage, with the first line, most urgent priority, highest weight, shortest
+ * Writes one row per distinct query in a stage, with the first line, most urgent priority, highest weight, shortest
  * interval and lowest maximum age of the query. Each row also says whether the run already has the query, whether the
  * query is not asked, and which answer to reuse, if any.
  */
@@ -456,7 +456,7 @@ async function countRejections(trx: Transaction<DB>, stage: number): Promise<Pla
     .execute()
 }
 
-/** Pages through the rejected lines of a run in file order. */
+/** Pages through a run's rejected lines in file order. */
 export async function* rejectedLines(db: Database, run: number): AsyncGenerator<Rejection[]> {
   const size = 2000
   for (let offset = 0; ; offset += size) {

@@ -167,9 +167,7 @@ export class Stage extends Sender {
     }
   }
 
-  /**
-   * Adds the members of a list from the database instead of from a file. The queries of the members are already stored.
-   */
+  /** Adds the members of a list from the database rather than a file. Their queries are already stored. */
   async addMembers(list: number): Promise<number> {
     const { numAffectedRows } = await this.#connections.wanted.executeQuery(
       statement(

@@ -22,7 +22,7 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
  * asks the user.
  */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
-  /** The file of the list, or the members that the database stored when the list was last read. */
+  /** The list's file, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
   /** Remarks about the file, in addition to the remarks that result from reading the file. */

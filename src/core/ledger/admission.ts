@@ -52,7 +52,7 @@ class AdmissionCheck {
     this.#rules = rules
   }
 
-  /** True if no more calls of this group may go out. */
+  /** True if no more calls in this group may go out. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -203,7 +203,7 @@ export interface CallRequest {
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, with the budget of its list for the month of the run. `list` is null if the list has no budget. */
+/** Budget of a run, with the budget of its list for the run's month. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }

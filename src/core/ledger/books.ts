@@ -254,7 +254,7 @@ export async function saveReservation(
     // answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
-    // Other runs may be drawing on the budgets of the lists.
+    // Other runs may be drawing on the list budgets.
     void trip.run(statement('lock_lists', { runs }))
     return trip.end(reserving(reservation))
   })

@@ -208,7 +208,7 @@ interface HeaderRow {
   /** Share of the rows below the header that have the same width as the header. */
   readonly fit: number
   /**
-   * False if the supposed header may be a row of the list. Reading that row as the header would lose the row and the
+   * False if the supposed header may be a row in the list. Reading that row as the header would lose the row and the
    * lines above it.
    */
   readonly clear: boolean

@@ -108,7 +108,7 @@ export class Rows {
   }
 
   /**
-   * Returns the queries of a record, or the reason why the record is rejected. Returns undefined for an empty record.
+   * Returns the queries in a record, or the reason why the record is rejected. Returns undefined for an empty record.
    */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
     const { matchTypes, formulas, numbering } = this.#options

@@ -8,7 +8,7 @@ import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 import { isBlank, isFilled } from './values.ts'
 
-/** A row of a configuration file, by column name. */
+/** A row in a configuration file, by column name. */
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>

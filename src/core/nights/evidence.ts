@@ -163,8 +163,8 @@ function countHolders(answers: readonly RunAnswer[]) {
 }
 
 /**
- * Maps the first three pages of each query's last answer to the answer of that query. Pages shared by several queries
- * map to null.
+ * Maps the first three pages of each query's last trusted answer to the query's answer in this run. Pages shared by
+ * several queries map to null.
  */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()

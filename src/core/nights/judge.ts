@@ -237,7 +237,7 @@ interface Rule {
    * itself.
    */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True if the answers of such a run are unusable, so that the deviation never becomes normal. */
+  /** True if the answers from such a run are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
   /** Returns true if an unusual run is like the previous run. Without this function, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean

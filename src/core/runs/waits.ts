@@ -105,7 +105,7 @@ export const flawCode = sql`
     when s.parse_error is not null then 'UNREADABLE'
   end`
 
-/** Counts failed, unknown or unreadable tasks of the given runs by error code, most frequent code first. */
+/** Counts failed, unknown or unreadable tasks in the given runs by error code, most frequent code first. */
 export async function countFailures(
   db: Database,
   runs: readonly number[],

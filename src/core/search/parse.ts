@@ -110,7 +110,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One item of a list. `exact` is true if the row of the item holds everything that the item contained. */
+/** One item in a list. `exact` is true if the item's row holds everything that the item contained. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean

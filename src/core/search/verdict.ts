@@ -214,7 +214,7 @@ function classOf(status: number, { success, refusal: { code } }: Reading): Refus
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
     // A firewall may answer a single query with its own page. If that page counted as a refused key, it would stop
-    // every worker. Every error of the API has `success: false`.
+    // every worker. Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'
       : 'blocked'

@@ -11,7 +11,7 @@ import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
 import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './write-ahead-log.ts'
 
-/** Settles abandoned logs before anything is bought, and before the calls of a dead worker are given up. */
+/** Settles abandoned logs before anything is bought, and before a dead worker's calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
   rules: SettlementRules,

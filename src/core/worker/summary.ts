@@ -138,7 +138,7 @@ export interface Summary {
   /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
   /**
-   * Failed, unknown or unreadable tasks of the runs that this worker worked on, including tasks bought by other
+   * Failed, unknown or unreadable tasks in the runs that this worker worked on, including tasks bought by other
    * workers.
    */
   readonly run_failures: number
@@ -152,7 +152,7 @@ export interface Summary {
   readonly waiting: Waiting | null
   /** Cost of the same calls at the prices paid before this worker started; null if one of these prices is unknown. */
   readonly credits_expected: number | null
-  /** Number of unsuccessful tasks of the worker's runs, by error code. */
+  /** Number of unsuccessful tasks in the worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
   /** Median and 95th percentile latency of calls; null without a call. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
@@ -217,7 +217,7 @@ export class Tally {
     this.#latencies.add(seconds)
   }
 
-  /** Counts a recorded call by the new state of its task. The price class gives the expected cost. */
+  /** Counts a recorded call by its task's new state. The price class gives the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1

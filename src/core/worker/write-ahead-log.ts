@@ -183,7 +183,7 @@ export class WriteAheadLog {
   }
 }
 
-/** One file of a log. */
+/** One of a log's files. */
 class Segment {
   readonly file: string
   #handle: number
