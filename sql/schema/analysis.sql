@@ -254,8 +254,8 @@ create table finished_groups (
 );
 comment on table finished_groups is 'Groups of queries whose answers from a finished day share at least four pages, as in analysis.keyword_groups_on.';
 comment on column finished_groups.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_groups.query_id is 'Query of the group.';
-comment on column finished_groups.group_id is 'Identifier of the group: the smallest id of its queries.';
+comment on column finished_groups.query_id is 'Query in the group.';
+comment on column finished_groups.group_id is 'Identifier of the group: its smallest query id.';
 
 create table finished_related (
   finish_id bigint not null,

@@ -68,7 +68,7 @@ comment on column searches.credits_used is 'Cost of the call in credits, as repo
 comment on column searches.result_count is 'Number of organic results in the answer.';
 comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
-comment on column searches.api is 'Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.';
+comment on column searches.api is 'Host of the API that answered, followed by the API''s path, if any. The value is "bundled" for the bundled service.';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
@@ -104,7 +104,7 @@ comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
-comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page''s address have the same url_key.';
+comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page''s address have the same url_key.';
 
 create table organic_results (
   search_id bigint not null,

@@ -12,7 +12,7 @@ create table archived_days (
   archived_at timestamptz not null default clock_timestamp(),
   primary key (run_date, part)
 );
-comment on table archived_days is 'Days whose answers are in the archive. A row is inserted in the transaction that removes the rows of the day, and deleted in the transaction that restores them.';
+comment on table archived_days is 'Days whose answers are in the archive. A row is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores them.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
 comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, or rows that were added afterwards.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';

@@ -44,7 +44,7 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. An account stays the same when its key is replaced.';
+comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. Replacing a key does not change the account.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
@@ -139,7 +139,7 @@ comment on column workers.floor is 'Credit floor in the worker''s settings. The 
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
 comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
-comment on column workers.stopped_at is 'Time at which the worker ended normally; null while the worker runs, or if it died.';
+comment on column workers.stopped_at is 'Time at which the worker exited normally; null while the worker is running, or if it died.';
 
 create table calls (
   id bigint generated always as identity primary key,
@@ -194,7 +194,7 @@ comment on column calls.class is 'Price class: number of results and device, the
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
-comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.';
+comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease in the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
@@ -236,7 +236,7 @@ create table statement_lines (
 create index statement_lines_at on statement_lines using brin (at);
 comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row of statement_marks are ignored.';
 comment on column statement_lines.account_id is 'Account whose balance changed.';
-comment on column statement_lines.line is 'Number of the line in the account''s statement.';
+comment on column statement_lines.line is 'Line number in the account''s statement.';
 comment on column statement_lines.at is 'Time at which the change was observed.';
 comment on column statement_lines.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column statement_lines.kind is 'Kind of change, as in analysis.statement.';
@@ -254,7 +254,7 @@ create table statement_marks (
 );
 comment on table statement_marks is 'Lines up to which an account''s statement is final, because no call charged before these lines is still open. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account of the statement.';
-comment on column statement_marks.line is 'Last line that is final.';
+comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
 comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.';

@@ -42,7 +42,7 @@ create table answer_fields (
 );
 comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
-comment on column answer_fields.place is 'Location of the field: answer or result.';
+comment on column answer_fields.place is 'Place where the field occurs: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
 comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
 comment on column answer_fields.found_at is 'Time at which the run was searched.';

@@ -38,8 +38,8 @@ comment on column runs.state is 'State of the run: planning, open, done or cance
 comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
 comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.';
 comment on column runs.spent is 'Credits used by calls in the run whose cost is known.';
-comment on column runs.uncertain is 'Credits held for calls in the run with an unknown outcome, which may have been charged.';
-comment on column runs.reserved is 'Credits reserved for calls in the run that are in flight.';
+comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, which may have been charged.';
+comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
 comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
@@ -117,6 +117,6 @@ create table rejected_lines (
 create index rejected_lines_of_run on rejected_lines (run_id, line);
 comment on table rejected_lines is 'List lines that could not be used.';
 comment on column rejected_lines.run_id is 'Run that read the list.';
-comment on column rejected_lines.line is 'Number of the line in the file, from 1.';
+comment on column rejected_lines.line is 'Line number in the file, from 1.';
 comment on column rejected_lines.reason is 'Reason why the line was rejected.';
 comment on column rejected_lines.content is 'Beginning of the line.';

@@ -391,7 +391,7 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged at any time until now. No call ends before its start, even if the database
+    -- A repeated call may have been charged at any time up to now. No call ends before its start, even if the database
     -- clock was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()

@@ -25,7 +25,7 @@ from (
 ) as sets;
 comment on view analysis.live_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day, computed from the answers. analysis.set_shares returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_shares.set_id is 'Id of the label set, as computed by analysis.set_id.';
-comment on column analysis.live_shares.labels is 'Labels of the set.';
+comment on column analysis.live_shares.labels is 'Labels in the set.';
 comment on column analysis.live_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
 comment on column analysis.live_shares.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.live_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';

@@ -35,7 +35,7 @@ from analysis.live_shares as live
 where (select analysis.basis() is null);
 comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Summing the rows of several sets gives the totals for any slice and any pair of dimensions.';
 comment on column analysis.set_shares.set_id is 'Id of the label set, as computed by analysis.set_id.';
-comment on column analysis.set_shares.labels is 'Labels of the set, including those for device, country, language, place and list.';
+comment on column analysis.set_shares.labels is 'Labels in the set, including those for device, country, language, place and list.';
 comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
 comment on column analysis.set_shares.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.set_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';

@@ -1,4 +1,4 @@
--- Labels for the parameters of a query, used in slices in addition to the labels of lists.
+-- Labels for the parameters of a query, used in slices in addition to list labels.
 create or replace function analysis.kinds_of(device text, gl text, hl text, location text) returns text[]
 language sql immutable parallel safe as $$
   select array_remove(array['device=' || device, 'country=' || gl, 'language=' || hl, 'place=' || location], null)

@@ -1,4 +1,4 @@
--- Changes of each page between the last known answers on two days.
+-- Changes for each page between the last known answers on two days.
 create or replace function analysis.page_changes(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,

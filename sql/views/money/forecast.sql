@@ -43,4 +43,4 @@ comment on column analysis.forecast.after is 'Credits left after the step.';
 comment on column analysis.forecast.cut is 'Limit that prevents the remaining queries from being bought: budget (of the step itself), list, day, month or floor. Null if no limit does.';
 comment on column analysis.forecast.sure is 'True if the step is affordable even at the highest recent price.';
 comment on column analysis.forecast.floor_at is 'Time at which the credit floor is reached.';
-comment on column analysis.forecast.missing is 'Unknown input of the forecast: balance or prices.';
+comment on column analysis.forecast.missing is 'Input that the forecast is missing: balance or prices.';

@@ -39,4 +39,4 @@ comment on column analysis.statement.balance is 'Balance after the change.';
 comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that revealed the change.';
 comment on column analysis.statement.run_id is 'Id of the run to which the call in call_id belongs, for changes of kind ours or perhaps_ours.';
 comment on column analysis.statement.list is 'Name of the list of the run in run_id.';
-comment on column analysis.statement.line is 'Number of the line in the account''s statement.';
+comment on column analysis.statement.line is 'Line number in the account''s statement.';

@@ -30,7 +30,7 @@ left join organic_results as best on best.search_id = held.search_id and best.or
 left join pages on pages.id = best.page_id;
 comment on view analysis.estimated_traffic is 'Estimated clicks at each domain''s best position, and their cost in advertising. Clicks are for the same period as the search volume, which is a month for most tools. Volume and price are the latest values in the lists, even for earlier days. The click curve comes from analysis.ctr. Queries without a volume in any list are excluded.';
 comment on column analysis.estimated_traffic.position is 'Best position of the domain.';
-comment on column analysis.estimated_traffic.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.estimated_traffic.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.estimated_traffic.volume is 'Weight of the query in the lists, used as its search volume.';
 comment on column analysis.estimated_traffic.ctr is 'Share of clicks at the best position, according to the click curve in use.';
 comment on column analysis.estimated_traffic.estimated_clicks is 'Estimated clicks: volume times ctr.';

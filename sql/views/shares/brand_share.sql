@@ -41,7 +41,7 @@ from (
     sum(top_10)::bigint as top_10,
     coalesce(sum(clicks), 0) as clicks
   from (
-    -- A brand with one domain has the sums of that domain, which are stored for finished days.
+    -- A brand with one domain has that domain's sums, which are stored for finished days.
     select shares.run_date, shares.tag, alone.brand, alone.ours, shares.ranked, shares.top_3, shares.top_10, shares.clicks
     from (
       select brand, ours, min(domain) as domain

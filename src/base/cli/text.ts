@@ -6,7 +6,7 @@ import type TableOf from 'cli-table3'
 const require = createRequire(import.meta.url)
 
 interface TableOptions {
-  /** Headings of numeric columns, which are aligned right. */
+  /** Headings of numeric columns, which are right-aligned. */
   readonly right?: readonly string[]
   /** Maximum width of a cell. Longer cells are truncated. Null stands for no limit. */
   readonly widest?: number | null

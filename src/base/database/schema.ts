@@ -450,7 +450,7 @@ export interface AnswerFields {
    */
   found_at: Generated<Timestamp>;
   /**
-   * Location of the field: answer or result.
+   * Place where the field occurs: answer or result.
    */
   place: string;
   /**
@@ -641,7 +641,7 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.
+   * Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
@@ -892,11 +892,11 @@ export interface FinishedGroups {
    */
   finish_id: number;
   /**
-   * Identifier of the group: the smallest id of its queries.
+   * Identifier of the group: its smallest query id.
    */
   group_id: string;
   /**
-   * Query of the group.
+   * Query in the group.
    */
   query_id: string;
 }
@@ -1234,7 +1234,7 @@ export interface Forecasts {
    */
   made_at: Timestamp | null;
   /**
-   * Unknown input that prevents the computation of steps: balance or prices. Null if both are known.
+   * Input that is missing, so that no steps can be computed: balance or prices. Null if both are known.
    */
   missing: string | null;
   /**
@@ -1846,7 +1846,7 @@ export interface Pages {
    */
   url: string;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
+   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string;
 }
@@ -1953,7 +1953,7 @@ export interface RejectedLines {
    */
   content: string;
   /**
-   * Number of the line in the file, from 1.
+   * Line number in the file, from 1.
    */
   line: number;
   /**
@@ -2015,7 +2015,7 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
+   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string | null;
 }
@@ -2101,7 +2101,7 @@ export interface Runs {
    */
   rejected: Generated<number>;
   /**
-   * Credits reserved for calls in the run that are in flight.
+   * Credits reserved for the run's calls in flight.
    */
   reserved: Generated<number>;
   /**
@@ -2125,7 +2125,7 @@ export interface Runs {
    */
   suspect: Generated<boolean>;
   /**
-   * Credits held for calls in the run with an unknown outcome, which may have been charged.
+   * Credits held for the run's calls with an unknown outcome, which may have been charged.
    */
   uncertain: Generated<number>;
 }
@@ -2221,7 +2221,7 @@ export interface SearchEntities {
 
 export interface Searches {
   /**
-   * Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.
+   * Host of the API that answered, followed by the API's path, if any. The value is "bundled" for the bundled service.
    */
   api: string;
   /**
@@ -2408,7 +2408,7 @@ export interface StatementLines {
    */
   kind: string;
   /**
-   * Number of the line in the account's statement.
+   * Line number in the account's statement.
    */
   line: number;
 }
@@ -2423,7 +2423,7 @@ export interface StatementMarks {
    */
   ended_at: Timestamp | null;
   /**
-   * Last line that is final.
+   * Last final line.
    */
   line: number;
   /**
@@ -2630,7 +2630,7 @@ export interface Workers {
    */
   started_at: Generated<Timestamp>;
   /**
-   * Time at which the worker ended normally; null while the worker runs, or if it died.
+   * Time at which the worker exited normally; null while the worker is running, or if it died.
    */
   stopped_at: Timestamp | null;
 }

@@ -11,7 +11,7 @@ import { sql } from './kysely.ts'
 // database also counts as unreachable: a person must repair the server, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own code: the basis of a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
+// QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
 // transaction because this process was frozen, so the process retries.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 

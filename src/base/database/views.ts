@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-/** Undefined settings keep the defaults of the database. */
+/** Undefined settings keep the database defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */

@@ -21,8 +21,8 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The process of the service is recorded before it responds, and removed from the record after it ends. The URL is
-// kept, so that the next start uses the same port.
+// The service's process is recorded before it responds, and removed from the record after it ends. The URL is kept, so
+// that the next start uses the same port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),

@@ -475,7 +475,7 @@ export async function* rejectedLines(db: Database, run: number): AsyncGenerator<
 }
 
 /**
- * Writes the result of planning to the run, and reopens a run that has ended in the meantime. A budget from the command
+ * Writes the planning result to the run, and reopens a run that has ended in the meantime. A budget from the command
  * line becomes the budget of the run. When a nightly run joins an older run, the older run may spend at most the
  * nightly budget in addition to the credits already used.
  */

@@ -135,7 +135,7 @@ class Lot {
 }
 
 /**
- * A list that is being staged. The list exists only in temporary tables of two connections, which no other connection
+ * A list that is being staged. The list exists only in temporary tables on two connections, which no other connection
  * can see. Await `end` before the list is planned.
  */
 export class Stage extends Sender {

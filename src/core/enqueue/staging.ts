@@ -58,7 +58,7 @@ export interface ReadList {
   readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
 }
 
-/** Reads a list into temporary tables of these connections, which no other connection can see. */
+/** Reads a list into temporary tables on these connections, which no other connection can see. */
 export async function stageList(
   connections: Connections,
   number: number,

@@ -468,7 +468,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
 
 /** Returns the account, advanced to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back: otherwise workers in different zones would start the same day repeatedly.
+  // The day never moves back; otherwise, workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {

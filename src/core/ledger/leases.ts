@@ -84,8 +84,8 @@ function findAbandoned(
 const largestSkewMs = 5_000
 
 /**
- * Throws if the clock of this host is wrong: its worker would treat other workers' jobs as stalled and run its own jobs
- * at the wrong time.
+ * Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled and run its own jobs at
+ * the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()

@@ -511,7 +511,7 @@ export interface Matched {
 
 /**
  * Finds the call for each entry among the rows that were read. `matched` has the found entries that add information,
- * one per call. `strangers` has the entries of calls that are not in the database.
+ * one per call. `strangers` has the entries for calls that are not in the database.
  */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))

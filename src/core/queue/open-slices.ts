@@ -32,8 +32,8 @@ export async function openTasks(
 }
 
 /**
- * Number of open slices below which a run is almost done. Each slice that ends then checks whether it was the last
- * slice of the run.
+ * Number of open slices below which a run is almost done. From then on, each slice that ends checks whether it was the
+ * last slice of the run.
  */
 const nearTheEnd = 100
 

@@ -150,7 +150,7 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget of runs, even while workers buy for them. */
+/** Sets the budget for runs, even while workers buy for them. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound

@@ -135,7 +135,7 @@ type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 interface ClockOptions {
   readonly signal: AbortSignal
   readonly report: (line: string) => void
-  /** Interval at which to check the queue's clock for silence. */
+  /** Interval at which the queue's clock is checked for silence. */
   readonly lookMs?: number
 }
 

@@ -196,8 +196,8 @@ const codes = new Map(
 
 /**
  * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Sending
- * the query again would be charged again, whatever the status, so the rejection is stored and marked, and the query is
- * bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
+ * the query again would cost credits again, whatever the status, so the rejection is stored and marked, and the query
+ * is bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
  * concern every query. A rejection that reports no price or a price of 0 may be retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {

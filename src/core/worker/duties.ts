@@ -204,8 +204,8 @@ class KeyFile {
   }
 
   /**
-   * Rejects a key of the other kind, because balances and answers of test keys are kept apart from balances and answers
-   * of live keys.
+   * Rejects a key of the other kind, because balances and answers for test keys are kept apart from those for live
+   * keys.
    */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
@@ -218,8 +218,8 @@ class KeyFile {
 }
 
 /**
- * True if the key may be replaced. While calls are in flight, the key must stay, because their replies would be
- * attributed to the new key instead of the old key.
+ * True if the key may be replaced. While calls are in flight, the key must not change, because their replies would be
+ * attributed to the new key.
  */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch

@@ -19,7 +19,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last line: failures by code, latency of answers, and expected cost compared with actual cost. */
+/** Lines before the last line: failures by code, answer latency, and expected and actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -124,7 +124,7 @@ export function exitOf(
 
 export type Finish = keyof typeof reasons
 
-/** Results of one worker. The keys are the keys in the output of `work -- --json`. */
+/** Results of one worker. The keys are the same as in the output of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -154,7 +154,7 @@ export interface Summary {
   readonly credits_expected: number | null
   /** Number of unsuccessful tasks in the worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
-  /** Median and 95th percentile latency of calls; null without a call. */
+  /** Median and 95th percentile latency of calls; null if there were no calls. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
 }
