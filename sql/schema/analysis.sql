@@ -89,7 +89,7 @@ create table ctr_curve (
   primary key (curve, position)
 );
 comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. To use another curve, add its rows and set querymill.ctr_curve to its name.';
-comment on column ctr_curve.curve is 'Name of the curve. The curve "default" is used unless the querymill.ctr_curve setting names another curve.';
+comment on column ctr_curve.curve is 'Name of the curve. The "default" curve is used unless the querymill.ctr_curve setting names another curve.';
 comment on column ctr_curve.position is 'Position in the answer.';
 comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.';
 insert into ctr_curve

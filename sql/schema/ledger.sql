@@ -234,7 +234,7 @@ create table statement_lines (
   primary key (account_id, line)
 );
 create index statement_lines_at on statement_lines using brin (at);
-comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row of statement_marks are ignored.';
+comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row in statement_marks are ignored.';
 comment on column statement_lines.account_id is 'Account whose balance changed.';
 comment on column statement_lines.line is 'Line number in the account''s statement.';
 comment on column statement_lines.at is 'Time at which the change was observed.';
@@ -253,7 +253,7 @@ create table statement_marks (
   primary key (account_id, line)
 );
 comment on table statement_marks is 'Lines up to which an account''s statement is final, because no call charged before these lines is still open. Each account has a row with line 0, which is locked while lines are stored.';
-comment on column statement_marks.account_id is 'Account of the statement.';
+comment on column statement_marks.account_id is 'Account to which the statement belongs.';
 comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';

@@ -81,7 +81,7 @@ create table night_health (
   alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
-comment on table night_health is 'Figures of each finished run, and its anomalies compared with earlier runs of the list.';
+comment on table night_health is 'Figures for each finished run, and its anomalies compared with earlier runs of the list.';
 comment on column night_health.run_id is 'Run to which the figures belong.';
 comment on column night_health.judged_at is 'Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.';
 comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';

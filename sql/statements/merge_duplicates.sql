@@ -1,4 +1,4 @@
--- Creates the temporary table `merged` from the staged lines in :"wanted", with one row for each distinct query. The
+-- Creates the `merged` temporary table from the staged lines in :"wanted", with one row for each distinct query. The
 -- row has the first line, the most urgent priority, the highest weight, and the shortest interval and maximum age of
 -- the query. It also shows whether run :run already has the query, whether the query is not asked, and which answer is
 -- reused.

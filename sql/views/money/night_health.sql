@@ -1,4 +1,4 @@
--- Statistics of each finished run, and whether its answers are plausible.
+-- Statistics for each finished run, and whether its answers are plausible.
 create or replace view analysis.night_health as
 select
   runs.run_date,
@@ -22,7 +22,7 @@ select
 from night_health as health
 join runs on runs.id = health.run_id
 join lists on lists.id = runs.list_id;
-comment on view analysis.night_health is 'Statistics of each finished run, and whether its answers are plausible. A run is suspect if it differs from earlier runs of its list in a way that suggests a fault during the night rather than a change in the results. Answers from a suspect run are excluded from shares and trends, unless querymill.suspects is ''show''. A run that was cancelled, or for which nothing was asked, is not judged.';
+comment on view analysis.night_health is 'Statistics for each finished run, and whether its answers are plausible. A run is suspect if it differs from earlier runs of its list in a way that suggests a fault during the night rather than a change in the results. Answers from a suspect run are excluded from shares and trends, unless querymill.suspects is ''show''. A run that was cancelled, or for which nothing was asked, is not judged.';
 comment on column analysis.night_health.kind is 'Kind of run: manual or nightly.';
 comment on column analysis.night_health.suspect is 'True if the run''s answers are excluded from shares and trends.';
 comment on column analysis.night_health.reasons is 'Reasons why the run is suspect, one sentence each.';

@@ -703,7 +703,7 @@ export interface CtrCurve {
    */
   ctr: number;
   /**
-   * Name of the curve. The curve "default" is used unless the querymill.ctr_curve setting names another curve.
+   * Name of the curve. The "default" curve is used unless the querymill.ctr_curve setting names another curve.
    */
   curve: string;
   /**
@@ -2415,7 +2415,7 @@ export interface StatementLines {
 
 export interface StatementMarks {
   /**
-   * Account of the statement.
+   * Account to which the statement belongs.
    */
   account_id: number;
   /**

@@ -75,7 +75,7 @@ export function isComment(line: string): boolean {
 const looked = 400
 
 /**
- * Rejects text that is not a list of queries. The flags `--numbering` and `--comments` switch off the corresponding
+ * Rejects text that is not a list of queries. The `--numbering` and `--comments` flags switch off the corresponding
  * checks.
  */
 export function refuseForeign(head: Buffer, shown: string, options: ReadOptions): void {

@@ -1,4 +1,4 @@
-// The command `npm run nightly`: starts due nights, once or as a service.
+// The `npm run nightly` command: starts due nights, once or as a service.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'

@@ -323,7 +323,7 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 
 /**
  * Fields that the columns cannot hold exactly; null if the columns hold all fields. The columns are given under their
- * API names. A list counts as a column if its rows hold it exactly. The key `missing` can't collide, because the
+ * API names. A list counts as a column if its rows hold it exactly. The `missing` key can't collide, because the
  * specification has no field of this name.
  */
 function leftover(
