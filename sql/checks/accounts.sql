@@ -81,8 +81,8 @@ where c.outcome = 'settled'
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
 -- check: no lower bound on a balance is above a reported balance
--- A call that started after the record of a bound began also ended after that time, so the bound includes the balance
--- that the call reported.
+-- A call that started after a bound's record began also ended after that time, so the bound includes the balance that
+-- the call reported.
 select count(*) as violations
 from accounts a
 cross join lateral (

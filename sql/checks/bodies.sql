@@ -1,7 +1,7 @@
 -- Bodies, archive and removal
 
 -- check: each response has its body, unless bodies of its age were pruned or archived
--- All bodies received after the limits of all prunings must exist, including the bodies of rejections.
+-- Every body received after the latest pruning limit must exist, including bodies of rejections.
 select count(*) as violations
 from calls c
 left join searches s on s.call_id = c.id

@@ -23,7 +23,7 @@ join calls c on c.id = s.call_id
 where c.outcome = 'settled'
   and (
     s.credits_used is distinct from case when not c.estimated then c.credits_used end
-    -- If the key of a probe belongs to another account, the probe reported the balance of that account.
+    -- If a probe's key belongs to another account, the probe reported that account's balance.
     or s.credits_remaining is distinct from c.credits_remaining and not (c.probe and c.credits_remaining is null)
   );
 

@@ -1,7 +1,7 @@
 -- Finished days
--- The sums stored for a day must equal the sums computed from its answers. Sums that are added up in another order may
--- differ in the last digit. A sample of days is computed day by day, because this is faster for a few days. If all days
--- are checked, they are computed at once, because this is faster for many days. Parameters: :days (bigint[], rows of
+-- The sums stored for a day must equal the sums computed from its answers. Sums added up in a different order may
+-- differ in the last digit. A sample of days is computed day by day, which is faster for a few days. If all days are
+-- checked, they are computed at once, which is faster for many days. Parameters: :days (bigint[], rows of
 -- finished_days), :all_days (boolean: true if :days contains all days that can be checked).
 
 -- check: the query counts of each finished day match its answers

@@ -7,7 +7,7 @@ with known as (
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
 ),
--- If a query was asked for the first time, its answer is not a gain for any domain. Such queries are therefore counted
+-- The first answer to a query is not a gain for any domain, so queries without an earlier answer are counted
 -- separately.
 asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
@@ -32,7 +32,7 @@ asked_since as (
   ) as earlier
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
   where result_domains.place is not null
-    -- Most queries have an earlier answer, so the runs of these queries need not be looked up.
+    -- Most queries have an earlier answer, so their runs need not be looked up.
     and answers.query_id not in (
       select query_id
       from analysis.known_on(analysis.since(:day::date, :days::integer))

@@ -69,7 +69,7 @@ select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
   closing_balance
 from (
-  -- The period is compared with each day, not with each line of the statement.
+  -- The period is compared with each day, not with each line in the statement.
   select *
   from analysis.account_days
   offset 0

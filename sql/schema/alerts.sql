@@ -1,4 +1,4 @@
--- Rules for alerts about ranks and shares, and all alerts that these rules raised, with evidence.
+-- Rules for alerts about ranks and shares, and all alerts raised by these rules, with evidence.
 
 create table alert_rules (
   name text primary key,
@@ -20,11 +20,11 @@ comment on table alert_rules is 'Rules for alerts about ranks and shares, as loa
 comment on column alert_rules.name is 'Name of the rule.';
 comment on column alert_rules.line is 'Line number of the rule in the rules file.';
 comment on column alert_rules.what is 'Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.';
-comment on column alert_rules.threshold is 'Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.';
+comment on column alert_rules.threshold is 'Threshold for the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.';
 comment on column alert_rules.direction is 'Direction of the changes to report: up or down; null for both.';
 comment on column alert_rules.list is 'Name of the list whose queries the rule covers; null for all lists.';
 comment on column alert_rules.tag is 'Label of the queries that the rule covers; null for all queries.';
-comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page that the list names.';
+comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page named in the list.';
 comment on column alert_rules.rival is 'Domain that raises the alert when it passes ours; * for any domain. Null for other kinds of change.';
 comment on column alert_rules.feature is 'SERP feature to report; null for any SERP feature.';
 comment on column alert_rules.confirm is 'Number of consecutive answers that must show the change.';
@@ -95,7 +95,7 @@ comment on column alerts.run_date is 'Run date of the answer that confirmed the 
 comment on column alerts.search_id is 'Answer that confirmed the change; null for a share-of-voice alert.';
 comment on column alerts.position is 'Position in the answer that confirmed the change; null if that answer did not show the domain.';
 comment on column alerts.share is 'Share of voice on the run date that confirmed the change.';
-comment on column alerts.said is 'Text of the alert in one line.';
+comment on column alerts.said is 'One-line text of the alert.';
 comment on column alerts.question is 'Command that shows the change, such as npm run sql -- keyword.';
 comment on column alerts.raised_at is 'Time at which the alert was raised; the same for all alerts that were found together.';
 comment on column alerts.recovered_at is 'Time at which the recovery was detected; null until then.';

@@ -3,17 +3,17 @@
 -- compute them from the answers.
 
 create schema if not exists analysis;
-comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns of a view are added at its end.';
+comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns are added at the end of a view.';
 
 create schema notes;
-comment on schema notes is 'Notes written by analysts. Analyst logins can change only this schema and the schema scratch.';
+comment on schema notes is 'Notes written by analysts. Analyst logins can change only this schema and the scratch schema.';
 
 create schema scratch;
 comment on schema scratch is 'Tables that analysts create for their own use. Querymill itself never reads them.';
 
 create table own_domains (
   domain text collate "C" not null check (
-    -- The host must be in lower case; a path keeps its spelling.
+    -- The host must be in lower case; the path keeps its case.
     split_part(domain, '/', 1) = lower(split_part(domain, '/', 1))
     and split_part(domain, '/', 1) not in ('', '*.')
     and domain not like 'www._%'
@@ -89,7 +89,7 @@ create table ctr_curve (
   primary key (curve, position)
 );
 comment on table ctr_curve is 'Click curves: the share of clicks that each position gets. To use another curve, add its rows and set querymill.ctr_curve to its name.';
-comment on column ctr_curve.curve is 'Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.';
+comment on column ctr_curve.curve is 'Name of the curve. The "default" curve is used unless the querymill.ctr_curve setting names another curve.';
 comment on column ctr_curve.position is 'Position in the answer.';
 comment on column ctr_curve.ctr is 'Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.';
 insert into ctr_curve
@@ -128,7 +128,7 @@ create table finished_days (
   made_at timestamptz,
   strays boolean not null default false
 );
-comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows of that day and of all later days.';
+comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows for that day and all later days.';
 comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
@@ -146,14 +146,14 @@ create table finished_labels (
   planned_weight double precision not null,
   primary key (finish_id, set_id)
 );
-comment on table finished_labels is 'Number of queries that were to be asked and that were answered on a finished day, for each set of labels. Queries with the same labels form one set, so these rows can be summed for any selection of labels.';
+comment on table finished_labels is 'Number of queries planned and answered on a finished day, for each set of labels. Queries with the same labels form one set, so these rows can be summed for any selection of labels.';
 comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_labels.set_id is 'Number of the set of labels, as returned by analysis.set_id.';
+comment on column finished_labels.set_id is 'Id of the label set, as returned by analysis.set_id.';
 comment on column finished_labels.labels is 'Labels of the queries in the set, including those for device, country, language, place and list.';
 comment on column finished_labels.queries is 'Number of queries in the set with an observation on that day.';
 comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
-comment on column finished_labels.planned is 'Number of queries in the set that were to be asked.';
-comment on column finished_labels.planned_weight is 'Sum of the weights of the queries that were to be asked.';
+comment on column finished_labels.planned is 'Number of queries in the set that were planned.';
+comment on column finished_labels.planned_weight is 'Sum of the weights of the planned queries.';
 
 create table finished_shares (
   finish_id bigint not null,
@@ -167,7 +167,7 @@ create table finished_shares (
   clicks double precision,
   primary key (finish_id, domain, set_id)
 );
-comment on table finished_shares is 'Ranked queries and clicks of each domain on a finished day, for each set of labels.';
+comment on table finished_shares is 'Each domain''s ranked queries and clicks on a finished day, for each set of labels.';
 comment on column finished_shares.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_shares.domain is 'Domain, as shown in the views.';
 comment on column finished_shares.set_id is 'Set of labels in finished_labels.';
@@ -175,7 +175,7 @@ comment on column finished_shares.ranked is 'Number of queries for which the dom
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
-comment on column finished_shares.positions is 'Sum of the best positions of the domain, over the queries for which it ranks.';
+comment on column finished_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
 comment on column finished_shares.clicks is 'Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (
@@ -217,7 +217,7 @@ comment on column finished_steps.query_id is 'Query that was answered.';
 comment on column finished_steps.search_id is 'New answer from the finished day.';
 comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
 comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
-comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.';
+comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the answers cannot be compared.';
 comment on column finished_steps.depth is 'Depth of the new answer: its greatest position.';
 comment on column finished_steps.previous_depth is 'Depth of the previous answer: its greatest position; null for the first answer.';
 comment on column finished_steps.previous_run_date is 'Run date of the previous answer; null for the first answer.';
@@ -254,8 +254,8 @@ create table finished_groups (
 );
 comment on table finished_groups is 'Groups of queries whose answers from a finished day share at least four pages, as in analysis.keyword_groups_on.';
 comment on column finished_groups.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_groups.query_id is 'Query of the group.';
-comment on column finished_groups.group_id is 'Identifier of the group: the smallest id of its queries.';
+comment on column finished_groups.query_id is 'Query in the group.';
+comment on column finished_groups.group_id is 'Identifier of the group: its smallest query id.';
 
 create table finished_related (
   finish_id bigint not null,
@@ -263,7 +263,7 @@ create table finished_related (
   related_search_id uuid not null,
   primary key (query_id, related_search_id, finish_id)
 );
-comment on table finished_related is 'Related searches that answers to a query named on a finished day and on no earlier finished day.';
+comment on table finished_related is 'Related searches named in the answers to a query on a finished day, but on no earlier finished day.';
 comment on column finished_related.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_related.query_id is 'Query whose answer named the related search.';
 comment on column finished_related.related_search_id is 'Related search that the answer named.';
@@ -285,8 +285,8 @@ comment on column finished_losses.query_id is 'Query for which the domain lost i
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
-comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
-comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
+comment on column finished_losses.base_place is 'Place of the domain in the base_search_id answer, as in result_domains.';
+comment on column finished_losses.position is 'Domain''s best position in the answer from the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
@@ -308,8 +308,8 @@ comment on column finished_costs.finish_id is 'Finished day (finished_days.id) t
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
 comment on column finished_costs.tags is 'Labels of the queries, from the list.';
-comment on column finished_costs.calls is 'Number of calls sent for the queries of this row.';
-comment on column finished_costs.credits_used is 'Credits used by the calls of this row.';
+comment on column finished_costs.calls is 'Number of calls sent for the queries in this row.';
+comment on column finished_costs.credits_used is 'Credits used by the calls in this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
 comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
 comment on column finished_costs.unknown_calls is 'Number of calls with an unknown outcome.';
@@ -334,7 +334,7 @@ create table finished_keywords (
   api text,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer to the query. Keyword tables are sorted and filtered by these rows. Rows are stored for the newest hundred days only.';
+comment on table finished_keywords is 'Keywords as of a finished day, with our domains'' best position in the last known answer. Keyword tables are sorted and filtered by these rows. Rows are stored only for the newest hundred days.';
 comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_keywords.query_id is 'Query of the keyword.';
 comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.';
@@ -362,7 +362,7 @@ comment on column finished_keyword_days.id is 'Identifier of the stored keywords
 comment on column finished_keyword_days.basis is 'Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().';
 
 -- Pages that the answers to each query have shown. SQL queries about one page start from this table. The table has only
--- one row per page and query. An index on the pages of all results would instead grow with each result of each answer.
+-- one row per page and query. An index on the page of every result would instead grow with each result.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
@@ -491,7 +491,7 @@ create trigger call_changed after update on calls
   )
   execute function forget_days_of_call();
 
--- Labels contain the name of the list, so renaming a list changes the labels on all days, including archived days.
+-- Labels contain the list name, so renaming a list changes the labels on all days, including archived days.
 create function forget_renamed_days() returns trigger language plpgsql as $$
 begin
   delete from finished_days;

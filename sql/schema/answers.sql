@@ -11,7 +11,7 @@ create table raw_answers (
   body bytea not null
 );
 create index raw_answers_age on raw_answers using brin (received_at);
-comment on table raw_answers is 'Bodies of all responses as received, whatever their HTTP status. Old bodies may be pruned; no other data depends on them.';
+comment on table raw_answers is 'Bodies of all responses as received, regardless of their HTTP status. Old bodies may be pruned; no other data depends on them.';
 comment on column raw_answers.call_id is 'Call that was answered.';
 comment on column raw_answers.status is 'HTTP status of the response.';
 comment on column raw_answers.received_at is 'Time at which the response was received.';
@@ -68,7 +68,7 @@ comment on column searches.credits_used is 'Cost of the call in credits, as repo
 comment on column searches.result_count is 'Number of organic results in the answer.';
 comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
-comment on column searches.api is 'Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.';
+comment on column searches.api is 'Host of the API that answered, followed by the API''s path, if any. The value is "bundled" for the bundled service.';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
@@ -80,8 +80,8 @@ create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- The column is stored, so that no view has to repeat the rule. Its collation compares byte by byte, which sorts
-  -- several times faster than the collation of a language.
+  -- The column is stored, so that no view has to repeat the rule. Its collation compares byte by byte, which makes
+  -- sorting several times faster than a language-specific collation.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -104,7 +104,7 @@ comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
-comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page''s address have the same url_key.';
+comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page''s address have the same url_key.';
 
 create table organic_results (
   search_id bigint not null,

@@ -11,7 +11,7 @@ create table cadences (
   why text not null,
   primary key (list_id, query_id)
 );
-comment on table cadences is 'Newest cadence decision for each query of a list with an adaptive schedule: the interval of the query, and the date on which the query is asked next.';
+comment on table cadences is 'Newest cadence decision for each query in a list with an adaptive schedule: the query''s interval, and the date on which the query will be asked next.';
 comment on column cadences.list_id is 'List that contains the query.';
 comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';

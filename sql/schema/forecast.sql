@@ -19,10 +19,10 @@ comment on column forecasts.asked_at is 'Time at which the newest computation be
 comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.';
 comment on column forecasts.made_at is 'Time at which the figures were computed; null before the first computation.';
 comment on column forecasts.until is 'End of the period that the forecast covers.';
-comment on column forecasts.balance is 'Balance after the calls in flight are paid; null if no answer has reported a balance.';
+comment on column forecasts.balance is 'Balance after all calls in flight are paid for; null if no answer has reported a balance.';
 comment on column forecasts.observed_at is 'Time at which an answer reported the balance.';
 comment on column forecasts.floor is 'Credit floor.';
-comment on column forecasts.missing is 'Unknown input that prevents the computation of steps: balance or prices. Null if both are known.';
+comment on column forecasts.missing is 'Input that is missing, so that no steps can be computed: balance or prices. Null if both are known.';
 comment on column forecasts.day_credits is 'Number of credits expected to be used in the 24 hours after the forecast; null if unknown.';
 comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if the floor is not reached within the period.';
 

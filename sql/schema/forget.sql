@@ -5,7 +5,7 @@ create table forgotten_tasks (
   run_id bigint not null
 );
 create index forgotten_tasks_of_run on forgotten_tasks (run_id);
-comment on table forgotten_tasks is 'Tasks of forgotten queries. Their calls stay in the ledger and count towards their runs, but their answers are deleted.';
+comment on table forgotten_tasks is 'Tasks for forgotten queries. Their calls stay in the ledger and count towards their runs, but their answers are deleted.';
 comment on column forgotten_tasks.task_id is 'Task whose row was deleted.';
 comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 

@@ -44,7 +44,7 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. An account stays the same when its key is replaced.';
+comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. Replacing a key does not change the account.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
@@ -75,15 +75,15 @@ comment on column accounts.next_told_least is 'Next value of told_least: the low
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
-comment on column accounts.month_since is 'Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
+comment on column accounts.month_since is 'Time from which the month''s credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
 comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
-comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.';
+comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
 
@@ -102,13 +102,13 @@ create table account_costs (
   earlier_count integer not null default 0,
   primary key (account_id, class)
 );
-comment on table account_costs is 'Prices of past calls by price class. These prices give an upper bound for the price of the next calls.';
+comment on table account_costs is 'Prices of past calls by price class. These prices give an upper bound on the prices of future calls.';
 comment on column account_costs.account_id is 'Account that paid for the calls.';
 comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
 comment on column account_costs.cheapest is 'Lowest price so far; null before the first price is known.';
 comment on column account_costs.seen is 'Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.';
-comment on column account_costs.trying is 'True while the first call of a price class without a known price is in flight.';
+comment on column account_costs.trying is 'True while the first call in a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, they become the earlier prices.';
@@ -139,7 +139,7 @@ comment on column workers.floor is 'Credit floor in the worker''s settings. The 
 comment on column workers.concurrency is 'Number of calls that the worker may have in flight.';
 comment on column workers.started_at is 'Time at which the worker started.';
 comment on column workers.lease_until is 'End of the lease. After this time, other workers may give up the calls that this worker has in flight.';
-comment on column workers.stopped_at is 'Time at which the worker ended normally; null while the worker runs, or if it died.';
+comment on column workers.stopped_at is 'Time at which the worker exited normally; null while the worker is running, or if it died.';
 
 create table calls (
   id bigint generated always as identity primary key,
@@ -182,7 +182,7 @@ comment on column calls.sent_at is 'Time at which the call was reserved, just be
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was given up because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.';
-comment on column calls.start_seq is 'Start number of the call: its place in the order in which the calls of the account started.';
+comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account''s calls started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
@@ -194,7 +194,7 @@ comment on column calls.class is 'Price class: number of results and device, the
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
-comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.';
+comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease in the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
@@ -210,7 +210,7 @@ create table stops (
   cleared_by text
 );
 create unique index stops_standing on stops (account_id, reason) where cleared_at is null;
-comment on table stops is 'Reasons why calls of an account are or were stopped.';
+comment on table stops is 'Reasons why an account''s calls are or were stopped.';
 comment on column stops.id is 'Identifier of the stop.';
 comment on column stops.account_id is 'Account whose calls are stopped.';
 comment on column stops.reason is 'Reason for the stop: credit_floor, budget (daily or monthly), auth (the key was refused), rate (the API requested a slowdown) or unreachable.';
@@ -234,9 +234,9 @@ create table statement_lines (
   primary key (account_id, line)
 );
 create index statement_lines_at on statement_lines using brin (at);
-comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row of statement_marks are ignored.';
+comment on table statement_lines is 'Stored lines of analysis.statement. Lines after the last row in statement_marks are ignored.';
 comment on column statement_lines.account_id is 'Account whose balance changed.';
-comment on column statement_lines.line is 'Number of the line in the account''s statement.';
+comment on column statement_lines.line is 'Line number in the account''s statement.';
 comment on column statement_lines.at is 'Time at which the change was observed.';
 comment on column statement_lines.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column statement_lines.kind is 'Kind of change, as in analysis.statement.';
@@ -252,9 +252,9 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Lines up to which the statement of an account is final, because no call that was charged before them is still open. Each account has a row with line 0, which is locked while lines are stored.';
-comment on column statement_marks.account_id is 'Account of the statement.';
-comment on column statement_marks.line is 'Last line that is final.';
+comment on table statement_marks is 'Lines up to which an account''s statement is final, because no call charged before these lines is still open. Each account has a row with line 0, which is locked while lines are stored.';
+comment on column statement_marks.account_id is 'Account to which the statement belongs.';
+comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
 comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.';

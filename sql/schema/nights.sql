@@ -81,7 +81,7 @@ create table night_health (
   alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
-comment on table night_health is 'Figures of each finished run, and its anomalies compared with earlier runs of its list.';
+comment on table night_health is 'Figures for each finished run, and its anomalies compared with earlier runs of the list.';
 comment on column night_health.run_id is 'Run to which the figures belong.';
 comment on column night_health.judged_at is 'Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.';
 comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';
@@ -94,17 +94,17 @@ comment on column night_health.minutes is 'Minutes from the creation of the run 
 comment on column night_health.workers is 'Number of workers that made calls for the run.';
 comment on column night_health.reasons is 'Reasons why the run is suspect, one sentence each; empty if the run is not suspect.';
 comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if the run was not checked yet, or if no rule existed.';
-comment on column night_health.paused_minutes is 'Minutes in which no query of the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.';
+comment on column night_health.paused_minutes is 'Minutes during which no query in the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.';
 comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The run''s answers are shown despite these anomalies.';
-comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
+comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared: the first of three similar runs ending with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (none) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'Share of the other queries in the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.';
+comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.';
+comment on column night_health.sameness is 'Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
 comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
-comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
-comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
+comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly that day''s pages again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
 comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts in one sentence.';
 
 create table night_evidence (
@@ -119,7 +119,7 @@ comment on table night_evidence is 'Score of every plausibility rule for each fi
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value that the rule computed for the run.';
-comment on column night_evidence.usual is 'Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.';
+comment on column night_evidence.usual is 'Median score of the runs with which the list''s runs are compared; null if there are fewer than three such runs.';
 comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
 
 create table quarantine (
@@ -152,7 +152,7 @@ comment on table trust_marks is 'Decisions by people to trust or distrust a run 
 comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
-comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if the person decided not to. The plausibility rules do not matter in either case.';
+comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if not. Either way, the plausibility rules are ignored.';
 comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
 comment on column trust_marks.reason is 'Reason for the decision, as the person wrote it.';
 comment on column trust_marks.made_by is 'Person who made the decision.';

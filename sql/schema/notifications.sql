@@ -25,8 +25,8 @@ comment on column notices.told_at is 'Time at which the receiver accepted the no
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
 comment on column notices.part_of is 'Notice that covers this notice. For example, one notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
-comment on column notices.said is 'Text of the notice in one line.';
-comment on column notices.fields is 'Figures of the event, as they are sent.';
+comment on column notices.said is 'One-line text of the notice.';
+comment on column notices.fields is 'Figures about the event, as sent.';
 comment on column notices.tries is 'Number of attempts to send the notice, including an attempt in progress.';
 comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.';
 comment on column notices.given_up_at is 'Time at which sending was given up.';
@@ -42,7 +42,7 @@ create table answer_fields (
 );
 comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
-comment on column answer_fields.place is 'Location of the field: answer or result.';
+comment on column answer_fields.place is 'Place where the field occurs: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
 comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
 comment on column answer_fields.found_at is 'Time at which the run was searched.';

@@ -38,8 +38,8 @@ comment on column runs.state is 'State of the run: planning, open, done or cance
 comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
 comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.';
 comment on column runs.spent is 'Credits used by calls in the run whose cost is known.';
-comment on column runs.uncertain is 'Credits held for calls in the run with an unknown outcome, which may have been charged.';
-comment on column runs.reserved is 'Credits reserved for calls in the run that are in flight.';
+comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, which may have been charged.';
+comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
 comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
@@ -47,8 +47,8 @@ comment on column runs.duplicates is 'Number of lines whose query also appears i
 comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.';
-comment on column runs.opened_at is 'Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.';
+comment on column runs.opened_at is 'Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
 create table slices (
@@ -61,12 +61,12 @@ create table slices (
   primary key (run_id, slice)
 ) with (fillfactor = 70);
 create index slices_open on slices (run_id, slice) where done_at is null;
-comment on table slices is 'Slices of runs. A slice has up to 25 tasks of the same run and the same priority. One queue job carries one slice.';
+comment on table slices is 'Slices of runs. A slice has up to 25 tasks from the same run, all with the same priority. One queue job carries one slice.';
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
-comment on column slices.round is 'Counter that increases each time the slice is queued again; the counter is part of the queue job''s id.';
-comment on column slices.done_at is 'Time at which the last task of the slice ended; null while a task is open.';
+comment on column slices.round is 'Counter that is incremented each time the slice is queued again, and is part of the queue job''s id.';
+comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
 -- Each task is updated once, when it ends. The fill factor leaves room for the new row version on the same page, so
@@ -91,7 +91,7 @@ create table tasks (
   unique (run_id, query_id)
 ) with (fillfactor = 50);
 create index tasks_of_slice on tasks (run_id, slice);
-comment on table tasks is 'Tasks, each for one query of one run. Each task ends in exactly one state.';
+comment on table tasks is 'Tasks, each for one query in one run. Each task ends in exactly one state.';
 comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
@@ -115,8 +115,8 @@ create table rejected_lines (
   content text not null
 );
 create index rejected_lines_of_run on rejected_lines (run_id, line);
-comment on table rejected_lines is 'Lines of lists that could not be used.';
+comment on table rejected_lines is 'List lines that could not be used.';
 comment on column rejected_lines.run_id is 'Run that read the list.';
-comment on column rejected_lines.line is 'Number of the line in the file, from 1.';
+comment on column rejected_lines.line is 'Line number in the file, from 1.';
 comment on column rejected_lines.reason is 'Reason why the line was rejected.';
 comment on column rejected_lines.content is 'Beginning of the line.';

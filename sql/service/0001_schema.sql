@@ -87,7 +87,7 @@ create table documents (
   lang text not null,
   shipped boolean not null,
   added_at timestamptz not null default now(),
-  -- The name of the site is removed. Otherwise, "Web APIs | MDN" would make every page of MDN a page about the web.
+  -- The site name is removed. Otherwise, "Web APIs | MDN" would make every page of MDN a page about the web.
   head text not null generated always as (
     regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
   ) stored,
@@ -120,7 +120,7 @@ create table documents (
 );
 create index documents_head on documents (left(lower(head), 100));
 create index documents_tsv on documents using gin (tsv);
-comment on table documents is 'Pages that the service can find without a network.';
+comment on table documents is 'Pages that the service can find without network access.';
 comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
@@ -129,8 +129,8 @@ comment on column documents.words is 'Words from the title and the address, with
 comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
 comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
-comment on column documents.head is 'Title without the name of the site.';
-comment on column documents.tsv is 'Text search vector. The title without the name of the site has the highest weight, the column words the second highest, and the title and body the lowest.';
+comment on column documents.head is 'Title without the site name.';
+comment on column documents.tsv is 'Text search vector. The title without the site name has the highest weight, the words column the second highest, and the title and body the lowest.';
 comment on column documents.subject is 'True for a page about one named subject, such as a feature or a specification.';
 
 create table lexemes (
@@ -179,7 +179,7 @@ comment on table kept_answers is 'Requests with an Idempotency-Key, and their an
 comment on column kept_answers.account_id is 'Account that made the request. Any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. The same Idempotency-Key with a different request is refused.';
-comment on column kept_answers.claim is 'Token of the only request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
+comment on column kept_answers.claim is 'Token for the only request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
 comment on column kept_answers.claimed_at is 'Time of the claim. If the claim is older than the longest possible duration of a request, another request may take it over.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';

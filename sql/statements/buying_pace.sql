@@ -1,5 +1,5 @@
--- Calls per minute over the newest thousand calls of the account, among the newest 100,000 calls. A pause between two
--- calls counts as at most five seconds. Null if there are too few calls. Parameters: :account, :origin.
+-- Calls per minute over the account's newest thousand calls, among the newest 100,000 calls. A pause between two calls
+-- counts as at most five seconds. Null if there are too few calls. Parameters: :account, :origin.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
 from (
@@ -11,7 +11,7 @@ from (
     where accounts.name = :account
       and accounts.kind = :origin
       and calls.outcome = 'settled'
-      -- Without this limit, all calls of other accounts would be read for an account with few calls.
+      -- Without this limit, the statement would read all calls of other accounts if the account has few calls.
       and calls.id > (select max(newest.id) - 100000 from calls as newest)
     order by calls.id desc
     limit 1000

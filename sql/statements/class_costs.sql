@@ -1,5 +1,5 @@
--- Reads the prices of each price class: the highest price so far, and the average price over the newest calls of the
--- account. Parameters: :account, :newest (number of calls).
+-- Reads the prices of each price class: the highest price so far, and the average price over the account's newest
+-- calls. Parameters: :account, :newest (number of calls).
 select
   account_costs.class,
   account_costs.dearest,

@@ -1,4 +1,4 @@
--- Sums up the changes in the balance of each account by kind of change. No parameters.
+-- Sums up each account's balance changes by kind. No parameters.
 select
   account,
   origin as kind,

@@ -1,4 +1,4 @@
--- Stores the keywords of a day.
+-- Stores a day's keywords.
 insert into finished_keywords
   (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals,
   fetched_at, origin, api)

@@ -1,4 +1,4 @@
--- Stores the set of labels of each query of a day.
+-- Stores each query's label set for a day.
 insert into finished_queries (finish_id, query_id, set_id)
 select :finish::bigint, query_id, analysis.set_id(slices)
 from analysis.query_days

@@ -1,5 +1,5 @@
 -- Counts the merged lines, and the slices of :slice_size tasks that they need, by the properties that all tasks of a
--- slice share. The slice numbers continue after those that run :run already has.
+-- slice share. The slice numbers continue after the existing slices of run :run.
 select
   already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
   coalesce((select max(slice) from slices where run_id = :run::bigint), 0)

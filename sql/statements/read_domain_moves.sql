@@ -1,4 +1,4 @@
--- Reads the position changes of a domain between two days, largest gains and losses first. Parameters: :domain,
+-- Reads a domain's position changes between two days, largest gains and losses first. Parameters: :domain,
 -- :since, :until (date).
 select
   moves.query_id as "queryId", moves.q, analysis.variant_of(moves.query_id) as variant,

@@ -1,4 +1,4 @@
--- Reads the pages of a domain in the last known answers on a day. Pages that rank for the most queries come first.
+-- Reads a domain's pages in the last known answers on a day. Pages that rank for the most queries come first.
 -- Parameters: :domain, :until (date).
 with mine as materialized (
   select known.query_id, known.search_id

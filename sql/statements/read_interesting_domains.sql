@@ -1,4 +1,4 @@
--- Reads our own domains of a day, followed by the highest-ranking domains in an answer. Parameters: :day (date),
+-- Reads our own domains on a day, followed by the highest-ranking domains in an answer. Parameters: :day (date),
 -- :search (bigint, or null).
 select domain, bool_or(ours) as ours
 from (

@@ -1,4 +1,4 @@
--- Reads the coverage of a list on a day. Returns no row if no query of the list was planned for that day. Parameters:
+-- Reads a list's coverage on a day. Returns no row if no query in the list was planned for that day. Parameters:
 -- :name (of the list), :day (date).
 select
   coverage.planned, coverage.answered, coverage.bought, coverage.reused, coverage.not_asked as "notAsked",

@@ -1,6 +1,6 @@
 -- Reads the days on which a list has a run, newest first, with their cost. The version stays the same as long as the
--- coverage of the day stays the same. The version is null if the sums for the day are not stored. Parameters: :name (of
--- the list), :since, :until (date).
+-- day's coverage does. The version is null if the sums for the day are not stored. Parameters: :name (of the list),
+-- :since, :until (date).
 select
   max(runs.id) as run, runs.run_date as "runDate", coalesce(sum(runs.spent), 0) as credits,
   analysis.finished_on(runs.run_date)

@@ -1,5 +1,5 @@
--- Reads the positions of a page under all spellings of its address, newest first. Parameters: :key (of the page),
--- :since, :until (date), :most (integer).
+-- Reads a page's positions under all spellings of its address, newest first. Parameters: :key (of the page), :since,
+-- :until (date), :most (integer).
 select
   shown."runDate", shown."queryId", queries.q, analysis.variant_of(queries.id) as variant, shown.position,
   shown.title, shown.search

@@ -1,5 +1,5 @@
--- Reads the position changes of a page under all spellings of its address between two days, largest gains and losses
--- first. Parameters: :key (of the page), :since, :until (date).
+-- Reads a page's position changes between two days, under all spellings of its address, largest gains and losses first.
+-- Parameters: :key (of the page), :since, :until (date).
 with moves as materialized (
   select *
   from analysis.page_changes(:since::date, :until::date) as changes

@@ -1,4 +1,4 @@
--- Reads the first results of a query's answers, newest day first, with the SERP features of each answer. Parameters:
+-- Reads the first results in a query's answers, newest day first, with the SERP features of each answer. Parameters:
 -- :query (uuid), :since, :until (date), :places, :most (integer).
 select
   observed.run_date as "runDate", observed.depth, features.kinds as features,

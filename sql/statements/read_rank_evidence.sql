@@ -10,7 +10,7 @@ cross join lateral (
     searches.query_id, searches.id as search_id, searches.fetched_at, runs.id as run_id, runs.run_date,
     coalesce(searches.depth, 0) as depth, searches.origin, searches.api,
     array(
-      -- Blocks that are not empty and that the specification does not name.
+      -- Non-empty blocks that the specification does not name.
       select key
       from jsonb_each(case when jsonb_typeof(searches.extra) = 'object' then searches.extra else '{}' end)
       where value not in ('null', '[]', '{}', '""', 'false')

@@ -1,7 +1,7 @@
 -- Reads the days and counts that a report covers, from views already restricted to its slice. The newest day is the
 -- newest full day of the period or, if no day is full, the newest day with any answer. If the slice contains only some
--- queries, the counts of these queries determine which days are full, by the rule of analysis.days. Parameters: :since,
--- :until (date, or null), :sliced (boolean).
+-- queries, the counts of these queries determine which days are full, by the same rule as in analysis.days. Parameters:
+-- :since, :until (date, or null), :sliced (boolean).
 with told as materialized (
   select run_date, answered, thin
   from analysis.days

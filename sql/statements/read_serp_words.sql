@@ -21,7 +21,7 @@ with words as materialized (
 )
 select words.kind, words.ordinal, words.text, words.type, known.id as query
 from words
--- All texts are looked up at once, because queries have no index by text.
+-- All texts are looked up at once, because there is no index on query texts.
 left join (
   select queries.q, (array_agg(queries.id order by queries.device, queries.id))[1] as id
   from queries

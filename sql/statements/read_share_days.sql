@@ -1,4 +1,4 @@
--- Reads the newest days on which a list has runs, newest first. All runs of such a day must have been judged, and none
+-- Reads the newest days on which a list has runs, newest first. All runs on such a day must have been judged, and none
 -- may be suspect. Includes days up to a given day, and later days that have already been checked for alerts.
 -- Parameters: :until (date), :list (its name, or null for any list), :limit.
 select runs.run_date

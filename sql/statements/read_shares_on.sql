@@ -1,5 +1,5 @@
 -- Reads the shares of the given domains for a label on one day, as in analysis.share_of_voice. Returns no row if no
--- query of the label was answered. Parameters: :date, :tag, :domains (text[]).
+-- query with the label was answered. Parameters: :date, :tag, :domains (text[]).
 select
   :date::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
 from (

@@ -1,6 +1,6 @@
--- Reads the version of the stored days of a period. The figures of the period stay the same as long as the version
--- stays the same. The version is null if a day of the period is not stored, or if the last known answers on one of the
--- two compared days are not stored.
+-- Reads the version of the stored days in a period. The figures for the period stay the same as long as the version
+-- does. The version is null if a day in the period is not stored, or if the last known answers on one of the two
+-- compared days are not stored.
 -- Parameters: :since, :until, :compared (the earlier compared day; date).
 select case
   when analysis.keywords_kept(:compared::date, 31) is not null

@@ -1,10 +1,10 @@
 -- Reserves calls: writes an admission decision if nothing on which the decision depends has changed. Otherwise, writes
 -- nothing. Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number
 -- of known prices in a class), :most_given_up (maximum number of a spent run's tasks to end in one statement), :lost_ms
--- (time within which a lost answer may still arrive). Returns whether the decision was written, and the new calls with
--- their tasks. Lock order: the statements before this one lock accounts, runs and lists, each by id. This statement
--- then locks calls and tasks. Large tables are read by arrays of keys. With a join to the reservation document, the
--- planner may scan the whole table when its statistics predict few matching rows.
+-- (time within which a lost answer may still arrive). Returns whether the decision was written, along with the new
+-- calls and their tasks. Lock order: the statements before this one lock accounts, runs and lists, each by id. This
+-- statement then locks calls and tasks. Large tables are read by arrays of keys. With a join to the reservation
+-- document, the planner may scan the whole table when its statistics predict few matching rows.
 with given as materialized (
   select
     it,

@@ -101,7 +101,7 @@ account_before as materialized (
   from given
   cross join key_check
   join accounts a on a.id = given.account
-  -- The balances of a foreign key are ignored, so no balance that counts includes the price of its answers.
+  -- A foreign key's balances are ignored, so no balance that counts includes the price of its answers.
   cross join lateral (
     select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
   ) untold
@@ -256,8 +256,8 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The sum of the balance and all bills falls only through external spend. A call whose bill is not known yet may have
--- cost as much as its reservation, but no more than the most expensive call so far.
+-- The sum of the balance and all bills falls only because of external spend. A call whose bill is not known yet may
+-- have cost as much as its reservation, but no more than the most expensive call so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,
@@ -391,7 +391,7 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged at any time until now. No call ends before its start, even if the database
+    -- A repeated call may have been charged at any time up to now. No call ends before its start, even if the database
     -- clock was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()

@@ -87,7 +87,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Leaves out the rows of answers that already existed. Usually, no answer existed, and then no row is checked.
+-- Leaves out the rows of answers that already existed. Usually, there are no such answers, and no row is checked.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

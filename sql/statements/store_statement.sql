@@ -1,7 +1,8 @@
--- Stores the lines of each statement that no open call can change any more. Runs in a transaction of isolation level
--- "repeatable read". No parameters.
+-- Stores the lines of each statement that no open call can change any more. Runs in a "repeatable read" transaction. No
+-- parameters.
 with locked as (
-  -- A change to a call updates the same row, so either that transaction waits for this one, or this one fails.
+  -- A change to a call updates the same row, so either the changing transaction waits for this transaction, or this
+  -- transaction fails.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts
@@ -39,7 +40,7 @@ marks as (
       )
     order by account_id, line desc
   ) as last
-  -- An older mark of the same line is no longer valid.
+  -- An older mark for the same line is no longer valid.
   on conflict (account_id, line) do update
   set next_seq = excluded.next_seq, next_id = excluded.next_id, ended_at = excluded.ended_at
   returning account_id, line

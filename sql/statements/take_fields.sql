@@ -1,5 +1,5 @@
 -- Records the undocumented fields in the answers bought by run :run (bigint). Returns the fields that no earlier answer
--- from the same API had. Answers of runs that are still open, or that are read together with this run (:together,
+-- from the same API had. Answers from runs that are still open, or that are read together with this run (:together,
 -- bigint[]), do not count as earlier answers.
 with answers as materialized (
   select searches.id, searches.api, searches.extra

@@ -1,6 +1,6 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) that are not recorded yet as notices.
--- Nights of a schedule with the same outcome share the notice for the newest night. :alerts is the command that lists
--- alerts.
+-- Records the events since :since (timestamptz) of the kinds :kinds (text[]) as notices, unless they have a notice
+-- already. Nights of a schedule with the same outcome share the notice for the newest night. :alerts is the command
+-- that lists alerts.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -123,7 +123,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- A person who changes a rule needs no notice about the alerts of that rule.
+      -- A person who changes a rule needs no notice about the rule's alerts.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or removed'

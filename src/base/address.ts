@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url'
 
 /**
  * Parses a URL. Returns null if the text is not a valid URL. Use this function instead of `URL.canParse`: on Node 20
- * and 22, that function rejects host names with umlauts after about a thousand calls, when the engine has optimized it.
+ * and 22, that function rejects host names with umlauts after about a thousand calls, once the engine has optimized it.
  */
 export function parseUrl(text: string, base?: string): URL | null {
   try {

@@ -16,7 +16,7 @@ const installed = basename(dirname(root)) === 'node_modules'
 /** True in a checkout, where `npm run NAME` starts a command. */
 export const isCheckout = !installed && existsSync(join(root, 'run.mjs'))
 
-/** True in the image of the Dockerfile, where `querymill` is on the path and nothing can be installed. */
+/** True in the Docker image, where `querymill` is on the path and nothing can be installed. */
 export const isImage = !installed && !isCheckout
 
 /** Folder of `.env`, `inputs/` and `.querymill`: the checkout or, for an installed package, the current folder. */

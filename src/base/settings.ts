@@ -82,7 +82,7 @@ export const webhookEvents = [
   'new_field',
 ] as const
 
-// A secret with the prefix `whsec_` is base64-encoded, as signature libraries expect.
+// A secret with the `whsec_` prefix is base64-encoded, as signature libraries expect.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'

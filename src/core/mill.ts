@@ -93,7 +93,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // Uses separate connections, because the connections of a read-only command can't migrate.
+  // Uses separate connections, because a read-only command's connections can't migrate.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)

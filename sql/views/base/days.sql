@@ -26,8 +26,8 @@ from (
   group by runs.run_date
 ) as counted;
 comment on view analysis.days is 'Number of queries planned and answered on each day, over all lists. A day is thin if, for example, only a small list ran or many queries failed. A thin day cannot be compared with full days.';
-comment on column analysis.days.planned is 'Number of queries planned, over all runs of the day.';
+comment on column analysis.days.planned is 'Number of queries planned, over all runs on the day.';
 comment on column analysis.days.answered is 'Number of planned queries with a readable answer from the selected origins.';
 comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
-comment on column analysis.days.suspect is 'True if a run of the day is suspect. This run''s answers are excluded from shares and trends.';
-comment on column analysis.days.thin is 'True if answered is less than half of most_planned. The shares and averages of a thin day cover different queries from those of the neighbouring days.';
+comment on column analysis.days.suspect is 'True if one of the day''s runs is suspect. The answers from that run are excluded from shares and trends.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. The shares and averages of a thin day cover a different set of queries than the neighbouring days.';

@@ -42,7 +42,7 @@ left join (
   group by query_id, run_date
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
 comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous answer, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
-comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
+comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.';
 comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the top 10.';

@@ -69,6 +69,6 @@ from (
 ) as found
 left join queries on queries.id = found.query_id;
 comment on view analysis.observations is 'Newest readable answer to each query for each run date. A query without a row was not asked or not answered that day; analysis.coverage distinguishes the two cases. Days and answers in the archive are excluded. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries outside the slice set by querymill.slice are excluded.';
-comment on column analysis.observations.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the list or its cadence skipped the query that day, and its last answer is used. The column fetched_at shows the age of the answer.';
+comment on column analysis.observations.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the list or its cadence skipped the query that day, and its last answer is used. The fetched_at column shows how old the answer is.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

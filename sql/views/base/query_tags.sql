@@ -1,4 +1,4 @@
--- One row for each label of each query on each day; the label * applies to every query.
+-- One row for each label of each query on each day; the * label applies to every query.
 create or replace view analysis.query_tags as
 select query_days.run_date, query_days.query_id, tag collate "C" as tag, query_days.weight
 from analysis.query_days

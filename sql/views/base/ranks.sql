@@ -33,6 +33,6 @@ left join pages on pages.id = shown.page_id
 left join queries on queries.id = best.query_id;
 comment on view analysis.ranks is 'Best position of each domain in each observation. A domain without a row is not ranked. analysis.rank_history also has rows for domains that are not ranked.';
 comment on column analysis.ranks.position is 'Best position of the domain.';
-comment on column analysis.ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.ranks.url is 'Full address of the page at the best position.';
-comment on column analysis.ranks.results is 'Number of results of the domain in the answer.';
+comment on column analysis.ranks.results is 'Number of results from the domain in the answer.';

@@ -90,7 +90,7 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
     )::integer
   end <> 0;
 comment on view analysis.step_days is 'Difference between each new answer to a query and the previous answer. Volatility and churn are computed from these rows.';
-comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing stayed); null if the two answers cannot be compared.';
+comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.';
 comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
 comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';

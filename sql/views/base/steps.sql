@@ -42,5 +42,5 @@ from (
 left join queries on queries.id = fresh.query_id;
 comment on view analysis.steps is 'Each new readable answer to a query, with the previous answer from the same origin and API. The previous answer may be of any age, not only from the day before.';
 comment on column analysis.steps.run_date is 'First day for which the answer is used.';
-comment on column analysis.steps.step is 'Number of the answer in its series of the same query, origin and API, from 1.';
+comment on column analysis.steps.step is 'Number of the answer in the series for its query, origin and API, from 1.';
 comment on column analysis.steps.steps is 'Number of answers in the series.';

@@ -91,7 +91,7 @@ begin
 
     fall := balance - found;
     -- The first pass considers silent calls with a known cost, the second pass silent calls that may have been charged.
-    -- The balance of the picked call certainly includes every call that ended before the picked call began. If the
+    -- The balance of the picked call is certain to include every call that ended before the picked call began. If the
     -- balance did not fall by the cost of such a call, credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
@@ -150,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes of one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. A row with a value of explained completes the explanation of that number of calls.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. A row in which explained is not null completes the explanation of that many calls.';

@@ -26,7 +26,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- The results are read answer by answer. A single join would read the results of all days.
+      -- The results are read answer by answer. A single join would read the results from all days.
       cross join lateral (
         select *
         from public.organic_results

@@ -8,7 +8,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing. The rows of that day are visible to no other transaction.
+      -- Includes the day that this transaction is storing. No other transaction can see the rows for that day.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())

@@ -54,4 +54,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. The loss of a domain is divided among the gainers in proportion to their gains. taker or loser is null if unknown. The rows add up to the losses and gains of each domain. The third argument selects domains that lost or gained.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. A domain''s loss is divided among the domains that gained, in proportion to their gains. taker or loser is null if unknown. The rows add up to the losses and gains of each domain. The third argument selects domains that lost or gained.';

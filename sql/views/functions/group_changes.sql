@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes in the groups of queries (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups of the two days that share queries. Other rows have one group. new: its queries were in no group before. gone: its queries are in no group now. joined, left: queries without a group before, or now.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups of the two days that share queries. Other rows have one group. new: its queries were in no group before. gone: its queries are in no group now. joined: queries new to any group. left: queries no longer in any group.';

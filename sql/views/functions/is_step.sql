@@ -1,4 +1,5 @@
--- True if an observation is new evidence, by the rule of analysis.steps. The function judges one observation at a time.
+-- True if an observation is new evidence, by the same rule as in analysis.steps. The function judges one observation at
+-- a time.
 create or replace function analysis.is_step(
   query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
 ) returns boolean

@@ -8,4 +8,4 @@ language sql stable parallel safe as $$
     select false, domain, since, until from public.rival_domains
   ) as lines
 $$;
-comment on function analysis.keyword_basis() is 'Hash of the domain lines, for our domains and rival domains. The rows of a day in finished_keywords are used only while this hash stays the same.';
+comment on function analysis.keyword_basis() is 'Hash of the domain lines, for our domains and rival domains. A day''s rows in finished_keywords are used only while this hash stays the same.';

@@ -58,7 +58,7 @@ language sql stable parallel safe as $$
     group by steps.query_id, held.domain
   ) as sides
   left join public.queries on queries.id = sides.query_id
-  -- A domain has certainly entered or left only if the other answer was deep enough to show the position.
+  -- We can only be sure that a domain entered or left if the other answer was deep enough to show the position.
   where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
     and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20)
 $$;

@@ -1,4 +1,4 @@
--- Origins of the answers that the views show: the origins in the setting querymill.origins, or live if there are none.
+-- Origins of the answers that the views show: the origins in the querymill.origins setting, or live if there are none.
 create or replace function analysis.origins() returns text[]
 language sql stable parallel safe as $$
   select string_to_array(
@@ -6,4 +6,4 @@ language sql stable parallel safe as $$
     ','
   )
 $$;
-comment on function analysis.origins() is 'Origins of the answers that the views show: live, unless the setting querymill.origins names other origins. Example: set querymill.origins = ''live,sandbox''.';
+comment on function analysis.origins() is 'Origins of the answers that the views show: live, unless the querymill.origins setting names other origins. Example: set querymill.origins = ''live,sandbox''.';

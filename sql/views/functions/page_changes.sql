@@ -1,4 +1,4 @@
--- Changes of each page between the last known answers on two days.
+-- Changes for each page between the last known answers on two days.
 create or replace function analysis.page_changes(since date, until date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,
@@ -39,7 +39,7 @@ language sql stable parallel safe as $$
   left join analysis.latest_weights as weights on weights.query_id = sides.query_id
   left join analysis.ctr as now on now.position = sides.position
   left join analysis.ctr as before on before.position = sides.previous_position
-  -- A page has certainly entered or left only if the other answer was deep enough to show the position.
+  -- We can only be sure that a page entered or left if the other answer was deep enough to show the position.
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;

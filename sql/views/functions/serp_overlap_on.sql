@@ -19,8 +19,8 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- A page found in more than 200 answers makes no pair by itself. Otherwise, a home page that appears everywhere would
-  -- pair all queries.
+  -- A page found in more than 200 answers does not pair queries by itself. Otherwise, a home page that appears
+  -- everywhere would pair all queries.
   spread as materialized (
     select
       asked.query_id, asked.search_id, asked.kind # held.page as page,
@@ -67,4 +67,4 @@ language sql stable parallel safe as $$
     -- Two queries that differ only in the number of results are not a pair.
     and queries.q <> other_queries.q
 $$;
-comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are missing. Otherwise, the result is exact.';
+comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are left out. Otherwise, the result is exact.';

@@ -19,7 +19,7 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- This join serves only url_key. A query that does not use url_key reads no page.
+  -- This join is needed only for url_key. A query that does not use url_key reads no page.
   left join public.pages on pages.id = shown.page_id
   -- The address is looked up for results without a host, or with a host whose folders count separately. For the few
   -- results in one answer, the look-ups cost less than a join. For all results in all answers, they would cost more.
@@ -35,8 +35,8 @@ language sql stable parallel safe rows 10 as $$
     offset 0
   ) as addressed on true
   where shown.search_id = search
-  -- This query stays a separate subquery. Otherwise, the planner, which expects too many answers, would read the
+  -- This query is kept as a separate subquery. Otherwise, the planner, which expects too many answers, would read the
   -- results in all answers.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results of other days.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';

@@ -1,4 +1,4 @@
--- True if the views show answers from suspect runs, which requires that the setting querymill.suspects is "show".
+-- True if the views show answers from suspect runs, which requires querymill.suspects to be set to "show".
 create or replace function analysis.shows_suspects() returns boolean
 language sql stable parallel safe as $$
   select coalesce(current_setting('querymill.suspects', true), '') = 'show'

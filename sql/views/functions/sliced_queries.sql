@@ -10,4 +10,4 @@ language sql stable parallel safe as $$
   group by kept.query_id
   having bool_or(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
 $$;
-comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on at least one finished day. The column always is true if the query belonged to the slice on every finished day that contains the query.';
+comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on at least one finished day. The always column is true if the query belonged to the slice on every finished day that contains the query.';

@@ -1,4 +1,4 @@
--- Items of the SERP features (ads, questions and other blocks) in the answers of each day.
+-- Items in the SERP features (ads, questions and other blocks) in each day's answers.
 create or replace view analysis.features as
 select
   observations.query_id,

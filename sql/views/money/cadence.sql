@@ -1,4 +1,4 @@
--- Interval at which each query of an adaptive list is asked, with the reason and the next date.
+-- Interval at which each query in an adaptive list is asked, with the reason and the next date.
 create or replace view analysis.cadence as
 select
   lists.name as list,
@@ -26,7 +26,7 @@ left join lateral (
   order by searches.fetched_at desc, searches.id desc
   limit 1
 ) as newest on true;
-comment on view analysis.cadence is 'Newest decision on how often each query of a list with an adaptive schedule is asked, with the reason and the next date. A query without a row is asked every night. An interval set by the list (every) takes precedence.';
+comment on view analysis.cadence is 'Newest decision on how often each query in a list with an adaptive schedule is asked, with the reason and the next date. A query without a row is asked every night. An interval set by the list (every) takes precedence.';
 comment on column analysis.cadence.list is 'Name of the list.';
 comment on column analysis.cadence.interval_days is 'Days between two purchases of the query.';
 comment on column analysis.cadence.due_on is 'First run date on which the query is to be asked again.';

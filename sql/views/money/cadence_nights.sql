@@ -47,16 +47,16 @@ cross join lateral (
   where cadence_draws.list_id = nights.list_id
     and cadence_draws.run_date = nights.run_date
 ) as draws;
-comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that are not due is asked, too, to estimate how many skipped queries had a change in the top 10. The sample of the newest night is compared when the queries of the next night are chosen.';
+comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that are not due is asked, too, to estimate how many skipped queries had a change in the top 10. The newest night''s sample is compared when the next night''s queries are chosen.';
 comment on column analysis.cadence_nights.list is 'Name of the list.';
-comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the queries of the night were chosen.';
+comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the night''s queries were chosen.';
 comment on column analysis.cadence_nights.due is 'Number of queries that were due that night.';
 comment on column analysis.cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
 comment on column analysis.cadence_nights.rested is 'Number of queries that were not due and not drawn, and were therefore skipped.';
 comment on column analysis.cadence_nights.bought is 'Number of queries with an answer bought that night.';
 comment on column analysis.cadence_nights.not_asked is 'Number of queries that the run did not ask.';
 comment on column analysis.cadence_nights.credits is 'Credits used for the night''s answers.';
-comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the mean price of the night; null if nothing was bought.';
+comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the night''s mean price; null if nothing was bought.';
 comment on column analysis.cadence_nights.compared is 'Number of drawn queries whose answer was compared with the previous answer.';
 comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the top 10.';
 comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the top 10: moved divided by compared. Null if no query has been compared yet.';
@@ -65,4 +65,4 @@ comment on column analysis.cadence_nights.hidden_low is 'Lower bound of the 95 %
 comment on column analysis.cadence_nights.hidden_high is 'Upper bound of the 95 % confidence interval of hidden (Wilson, with continuity correction).';
 comment on column analysis.cadence_nights.longest_days is 'Longest interval that the schedule allowed, in days.';
 comment on column analysis.cadence_nights.intervals is 'Number of queries for each interval: 1 day, 2 days, and so on.';
-comment on column analysis.cadence_nights.decided_at is 'Time at which the queries of the night were chosen.';
+comment on column analysis.cadence_nights.decided_at is 'Time at which the night''s queries were chosen.';

@@ -1,7 +1,7 @@
 -- Cost of each list's answers on each day, and the number of answers that changed.
 create or replace view analysis.costs as
--- Stored rows of finished days count a changed answer on the day for which it was bought. If any answer is compared on
--- another day, all rows are computed from the answers.
+-- In the stored rows of finished days, a changed answer counts on the day for which it was bought. If any answer is
+-- compared on another day, all rows are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null

@@ -1,4 +1,4 @@
--- Expected steps and their cost, from the last forecast that was stored.
+-- Expected steps and their cost, from the last stored forecast.
 create or replace view analysis.forecast as
 select
   accounts.name as account,
@@ -24,7 +24,7 @@ from forecasts
 join accounts on accounts.id = forecasts.account_id
 left join forecast_steps as steps on steps.account_id = forecasts.account_id
 where forecasts.made_at is not null;
-comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the column age first, because changes after the computation are not included. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
+comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the age column first, because later changes are not included. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
 comment on column analysis.forecast.account is 'Name of the account.';
 comment on column analysis.forecast.origin is 'Origin of the account: live or sandbox.';
 comment on column analysis.forecast.made_at is 'Time at which the forecast was computed.';
@@ -43,4 +43,4 @@ comment on column analysis.forecast.after is 'Credits left after the step.';
 comment on column analysis.forecast.cut is 'Limit that prevents the remaining queries from being bought: budget (of the step itself), list, day, month or floor. Null if no limit does.';
 comment on column analysis.forecast.sure is 'True if the step is affordable even at the highest recent price.';
 comment on column analysis.forecast.floor_at is 'Time at which the credit floor is reached.';
-comment on column analysis.forecast.missing is 'Unknown input of the forecast: balance or prices.';
+comment on column analysis.forecast.missing is 'Input that the forecast is missing: balance or prices.';

@@ -34,7 +34,7 @@ cross join lateral analysis.balance_changes(
 ) with ordinality as change (at, after, kind, credits, balance, call_id, explained, line);
 comment on view analysis.live_statement is 'Lines of analysis.statement that are not stored yet, computed from the calls.';
 comment on column analysis.live_statement.account_id is 'Account whose balance changed.';
-comment on column analysis.live_statement.line is 'Number of the line in the account''s statement.';
+comment on column analysis.live_statement.line is 'Line number in the account''s statement.';
 comment on column analysis.live_statement.at is 'Time at which the change was observed.';
 comment on column analysis.live_statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column analysis.live_statement.kind is 'Kind of change, as in analysis.statement.';

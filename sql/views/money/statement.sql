@@ -36,7 +36,7 @@ comment on column analysis.statement.after is 'Time at which the balance before 
 comment on column analysis.statement.kind is 'Kind of change. opening: the first known balance. ours: the cost that a call reported. perhaps_ours: a fall during a call with an unknown outcome, up to its reservation. others: external spend, a fall that no call in this database explains. top_up: a rise from a top-up, a renewal or a refund.';
 comment on column analysis.statement.credits is 'Change in the balance, negative for a fall. In the first line, the first known balance.';
 comment on column analysis.statement.balance is 'Balance after the change.';
-comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that observed the change.';
+comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that revealed the change.';
 comment on column analysis.statement.run_id is 'Id of the run to which the call in call_id belongs, for changes of kind ours or perhaps_ours.';
 comment on column analysis.statement.list is 'Name of the list of the run in run_id.';
-comment on column analysis.statement.line is 'Number of the line in the account''s statement.';
+comment on column analysis.statement.line is 'Line number in the account''s statement.';

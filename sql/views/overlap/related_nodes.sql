@@ -1,7 +1,7 @@
 -- Nodes in the graph of related searches.
 create or replace view analysis.related_nodes as
 -- A finished day stores only related searches that no earlier day has stored. Therefore, all answers are read if any
--- day is archived. If a query was not always in the slice, all answers to this query are read.
+-- day is archived. If a query was not always in the slice, all answers to the query are read.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
@@ -68,10 +68,10 @@ from (select array_agg(q) as a, array_agg(related) as b from edges) as ends
 cross join lateral analysis.components(ends.a, ends.b) as found
 join degrees on degrees.node = found.node
 left join mutual on mutual.node = found.node;
-comment on view analysis.related_nodes is 'Texts in the graph of related searches. For each text: the number of texts that suggest it, the number of texts that it suggests, and its connected component.';
+comment on view analysis.related_nodes is 'Texts in the graph of related searches. Each text has an in-degree, an out-degree and a connected component.';
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
 comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
-comment on column analysis.related_nodes.out_degree is 'Number of texts that the answers to this text suggest; 0 if this text was never asked.';
-comment on column analysis.related_nodes.reciprocal is 'Number of texts that this text suggests and that also suggest this text.';
+comment on column analysis.related_nodes.out_degree is 'Number of distinct texts suggested in the answers for this text; 0 if this text was never queried.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts suggested in the answers for this text whose own answers suggest this text.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

@@ -7,7 +7,7 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- An answer may contain a text in several spellings. The query of such an answer still counts only once.
+  -- An answer may contain a text in several spellings. The query still counts only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
   -- The related searches are read answer by answer. A single join would read the answers from all days.

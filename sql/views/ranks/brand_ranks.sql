@@ -26,4 +26,4 @@ comment on column analysis.brand_ranks.brand is 'Name of the brand.';
 comment on column analysis.brand_ranks.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_ranks.position is 'Best position of the brand.';
 comment on column analysis.brand_ranks.domain is 'Domain of the brand that holds the best position.';
-comment on column analysis.brand_ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.brand_ranks.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';

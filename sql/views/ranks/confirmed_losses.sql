@@ -62,7 +62,7 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
--- The step is joined here, so that a plan that uses no column of the step can leave out the join.
+-- The step is joined here, so that a plan that uses none of the step's columns can leave out the join.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
 comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';

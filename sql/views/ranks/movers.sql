@@ -55,7 +55,7 @@ from (
   group by steps.search_id, steps.run_date, steps.query_id, result_domains.domain
 ) as sides
 left join queries on queries.id = sides.query_id
--- A domain has certainly entered or left only if the other answer was deep enough to show the position.
+-- We can only be sure that a domain entered or left if the other answer was deep enough to show the position.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
 comment on view analysis.movers is 'Change for each domain between an answer and the previous answer. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';

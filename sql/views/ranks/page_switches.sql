@@ -40,7 +40,7 @@ where run_date > (select analysis.newest_day())
     - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer
 group by query_id, domain
 having count(*) >= 2;
-comment on view analysis.page_switches is 'Queries for which the best page of a domain changed at least twice between consecutive answers. The period is the last 30 days, or the number of days in the setting querymill.window_days.';
+comment on view analysis.page_switches is 'Queries for which the best page of a domain changed at least twice between consecutive answers. The period is the last 30 days, or the number of days in the querymill.window_days setting.';
 comment on column analysis.page_switches.switches is 'Number of times that the best page differed from the best page in the previous answer.';
 comment on column analysis.page_switches.pages is 'Number of different pages that were the best page of the domain.';
 comment on column analysis.page_switches.url_keys is 'Best page after each switch, oldest first.';

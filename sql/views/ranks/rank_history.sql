@@ -48,6 +48,6 @@ cross join lateral (
 left join pages on pages.id = held.page_id;
 comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". Each observation has a row for every domain that any answer to the query has ever shown, and for each of our domains.';
 comment on column analysis.rank_history.position is 'Best position of the domain; null if the domain is not ranked within depth. "Not ranked" is never shown as 0 or 100.';
-comment on column analysis.rank_history.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters and trailing slash.';
+comment on column analysis.rank_history.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.rank_history.url is 'Full address of the page at the best position.';
-comment on column analysis.rank_history.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the query was skipped that day, and its last answer is used. The column fetched_at shows the age of the answer.';
+comment on column analysis.rank_history.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the query was skipped that day, and its last answer is used. The fetched_at column shows how old the answer is.';

@@ -30,7 +30,7 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Estimated fraction of page stays in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that has not ended counts with its length so far. Stays that the oldest answer already shows are excluded, because their beginning is unknown.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of page stays in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that has not ended counts with its length so far. Stays that the oldest answer already shows are excluded, because it is unknown when they began.';
 comment on column analysis.top_ten_survival.answers is 'Length of a stay: number of consecutive answers.';
 comment on column analysis.top_ten_survival.at_risk is 'Number of stays that were observed for at least this many answers.';
 comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';

@@ -7,7 +7,7 @@ select
   volatility,
   (total - nights * volatility) / nullif(others, 0) as elsewhere,
   volatility - (total - nights * volatility) / nullif(others, 0) as difference,
-  -- Compares two means, each with the variance of its own nights (Welch). Three nights of a weekday are not enough.
+  -- Compares two means, each with the variance of its own nights (Welch). Three nights per weekday are not enough.
   case when nights >= 4 and others >= 4
     then sqrt(
       variance / nights
@@ -33,11 +33,11 @@ from (
     group by 1
   ) as grouped
 ) as compared;
-comment on view analysis.volatility_weekdays is 'Mean volatility of the nights of each day of the week, compared with all other nights. Treat a difference as real only if it is at least twice its standard error. With seven weekdays, chance alone produces at least one such difference in more than a quarter of all cases.';
+comment on view analysis.volatility_weekdays is 'Mean volatility of the nights on each day of the week, compared with all other nights. Treat a difference as real only if it is at least twice its standard error. With seven weekdays, chance alone produces at least one such difference in more than a quarter of all cases.';
 comment on column analysis.volatility_weekdays.weekday is 'Day of the week, from 1 (Monday) to 7 (Sunday).';
 comment on column analysis.volatility_weekdays.name is 'Name of the day of the week.';
-comment on column analysis.volatility_weekdays.nights is 'Number of nights of this weekday that could be compared with earlier answers.';
-comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of the nights of this weekday, 0 to 1.';
+comment on column analysis.volatility_weekdays.nights is 'Number of nights on this weekday that could be compared with earlier answers.';
+comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of the nights on this weekday, 0 to 1.';
 comment on column analysis.volatility_weekdays.elsewhere is 'Mean volatility of all other nights.';
 comment on column analysis.volatility_weekdays.difference is 'Difference between the two means: volatility minus elsewhere.';
 comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null if this weekday or the other days have fewer than four nights.';

@@ -1,4 +1,4 @@
--- Queries for which a page other than the target page of the list ranks.
+-- Queries for which a page other than the list's target page ranks.
 create or replace view analysis.wrong_pages as
 select
   best.query_id,

@@ -41,7 +41,7 @@ from (
     sum(top_10)::bigint as top_10,
     coalesce(sum(clicks), 0) as clicks
   from (
-    -- A brand with one domain has the sums of that domain, which are stored for finished days.
+    -- A brand with one domain has that domain's sums, which are stored for finished days.
     select shares.run_date, shares.tag, alone.brand, alone.ours, shares.ranked, shares.top_3, shares.top_10, shares.clicks
     from (
       select brand, ours, min(domain) as domain
@@ -100,12 +100,12 @@ from (
   group by run_date, tag, brand, ours
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.brand_share is 'Share of voice of each of our brands and of each rival brand. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
+comment on view analysis.brand_share is 'Share of voice of our brands and of rival brands. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
 comment on column analysis.brand_share.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.brand_share.visibility is 'Share of voice divided by the value it would have with position 1 for every query, so 1 means position 1 for every query.';
-comment on column analysis.brand_share.queries is 'Number of queries with the label and an observation that day.';
+comment on column analysis.brand_share.queries is 'Number of queries with the label that have an observation that day.';
 comment on column analysis.brand_share.ranked is 'Number of queries with the label for which the brand ranks, at any position.';
 comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';
 comment on column analysis.brand_share.top_10 is 'Number of queries for which the brand ranks in positions 1 to 10.';

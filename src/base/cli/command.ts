@@ -68,7 +68,7 @@ export async function runCommand<Options>(
   } catch (error) {
     exit = exit === exits.done ? explain(error) : exit
   }
-  // Exits explicitly, because sockets or timers of a library could keep a finished command alive.
+  // Exits explicitly, because a library's sockets or timers could keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
 }

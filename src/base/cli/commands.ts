@@ -180,7 +180,7 @@ function lineAsTyped(line: string, start: string): string {
 
 function wordsAsTyped(words: string, start: string): string {
   const typed = words.replace(command, (_, name: string) => start + name)
-  // The sample list of the program lies in the folder of the package, where nobody should write.
+  // The program's sample list is in the package folder, which nobody should write to.
   return start === ofPackage
     ? typed.replaceAll('enqueue inputs/keywords.csv', 'enqueue YOUR.csv')
     : typed

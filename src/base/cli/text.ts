@@ -6,7 +6,7 @@ import type TableOf from 'cli-table3'
 const require = createRequire(import.meta.url)
 
 interface TableOptions {
-  /** Headings of numeric columns, which are aligned right. */
+  /** Headings of numeric columns, which are right-aligned. */
   readonly right?: readonly string[]
   /** Maximum width of a cell. Longer cells are truncated. Null stands for no limit. */
   readonly widest?: number | null
@@ -39,7 +39,7 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // The library is loaded with the first table, because help shows no table.
+  // The library is loaded with the first table, because the help contains no tables.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],

@@ -132,7 +132,7 @@ export class BooleanColumn extends ArrayColumn {
 export class BigintColumn extends ArrayColumn {
   override readonly kind = 'bigint'
 
-  /** Adds a whole number that JavaScript represents exactly. */
+  /** Adds a whole number that JavaScript can represent exactly. */
   add(value: number | null): void {
     if (value === null) return this.takeNull()
     this.reserve(8)

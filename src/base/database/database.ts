@@ -59,7 +59,7 @@ const ledgerSettings = {
 }
 /** A server built without lz4 uses its default compression, at three times the cost for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** Time without any response after which a connection is given up, whatever TCP reports. */
+/** Time without any response after which a connection is given up, regardless of what TCP reports. */
 const ledgerSilenceMs = 15_000
 // A server that is configured to acknowledge commits before they are durable must not do so on these connections.
 // Waiting for a standby is allowed.
@@ -83,8 +83,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
-  // The pool replaces an idle connection that breaks. Without a listener, the error of that connection would end the
-  // process.
+  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
   // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
   // statement of the transaction fails.
@@ -164,8 +163,8 @@ const connectWithinMs = 30_000
  */
 const looks = 5
 
-// Settings that only some servers know are applied here, after connecting. If a pooler has reported a session number of
-// its own, nothing is set, because another client may get the session.
+// Settings that only some servers support are applied here, after connecting. If a pooler has reported its own session
+// number, nothing is set, because another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -203,7 +202,7 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** Process number of the server's session, as the server reported it when this client connected. */
+/** Process id of the server's session, as the server reported it when this client connected. */
 export function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }
@@ -250,7 +249,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
 
 /** Maximum number of cached plans per connection. Further statements are planned each time. */
 const mostPlans = 50
-/** Number of uses after which a plan is renewed. The next renewal follows after eight times as many uses, and so on. */
+/** Number of uses after which a plan is renewed. The next renewal comes after eight times as many uses, and so on. */
 const firstUses = 64
 const moreUses = 8
 

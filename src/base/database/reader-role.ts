@@ -126,7 +126,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   if (password !== null) {
     await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
   }
-  // The settings are a convenience, and an analyst may change them. The grants control the access.
+  // The settings are a convenience, and an analyst may change them. Access is controlled by the grants.
   await client.query(`
     grant ${reader} to ${role};
     -- Older releases made logins read-only by default, which blocked notes.

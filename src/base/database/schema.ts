@@ -78,7 +78,7 @@ export interface AccountCosts {
    */
   seen: Generated<number>;
   /**
-   * True while the first call of a price class without a known price is in flight.
+   * True while the first call in a price class without a known price is in flight.
    */
   trying: Generated<boolean>;
 }
@@ -105,7 +105,7 @@ export interface Accounts {
    */
   drained_floor: number | null;
   /**
-   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without a bill.
+   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.
    */
   external_base: Generated<number>;
   /**
@@ -117,7 +117,7 @@ export interface Accounts {
    */
   external_last: number | null;
   /**
-   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were billed too low or not at all.
+   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.
    */
   external_now: Generated<number>;
   /**
@@ -157,7 +157,7 @@ export interface Accounts {
    */
   month: string | null;
   /**
-   * Time from which the credits of the month are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
+   * Time from which the month's credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
    */
   month_since: Timestamp | null;
   /**
@@ -260,7 +260,7 @@ export interface AlertRules {
    */
   direction: string | null;
   /**
-   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page that the list names.
+   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page named in the list.
    */
   domain: string | null;
   /**
@@ -292,7 +292,7 @@ export interface AlertRules {
    */
   tag: string | null;
   /**
-   * Threshold of the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
+   * Threshold for the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
    */
   threshold: number | null;
   /**
@@ -403,7 +403,7 @@ export interface Alerts {
    */
   run_id: number;
   /**
-   * Text of the alert in one line.
+   * One-line text of the alert.
    */
   said: string;
   /**
@@ -450,7 +450,7 @@ export interface AnswerFields {
    */
   found_at: Generated<Timestamp>;
   /**
-   * Location of the field: answer or result.
+   * Place where the field occurs: answer or result.
    */
   place: string;
   /**
@@ -461,7 +461,7 @@ export interface AnswerFields {
 
 export interface ArchivedDays {
   /**
-   * Number of the day's answers that were moved with this part.
+   * Number of the day's answers that were moved to this part.
    */
   answers: number;
   /**
@@ -641,7 +641,7 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Age in milliseconds below which an existing answer would have been reused instead of making the call. Null for calls made before this age was recorded.
+   * Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
@@ -661,7 +661,7 @@ export interface Calls {
    */
   sent_at: Timestamp;
   /**
-   * Start number of the call: its place in the order in which the calls of the account started.
+   * Start number of the call: its place in the order in which the account's calls started.
    */
   start_seq: number;
   /**
@@ -703,7 +703,7 @@ export interface CtrCurve {
    */
   ctr: number;
   /**
-   * Name of the curve. The curve "default" is used unless the setting querymill.ctr_curve names another curve.
+   * Name of the curve. The "default" curve is used unless the querymill.ctr_curve setting names another curve.
    */
   curve: string;
   /**
@@ -818,7 +818,7 @@ export interface FinishedCosts {
    */
   answers: number;
   /**
-   * Number of calls sent for the queries of this row.
+   * Number of calls sent for the queries in this row.
    */
   calls: number;
   /**
@@ -834,7 +834,7 @@ export interface FinishedCosts {
    */
   credits_unknown: number;
   /**
-   * Credits used by the calls of this row.
+   * Credits used by the calls in this row.
    */
   credits_used: number;
   /**
@@ -892,11 +892,11 @@ export interface FinishedGroups {
    */
   finish_id: number;
   /**
-   * Identifier of the group: the smallest id of its queries.
+   * Identifier of the group: its smallest query id.
    */
   group_id: string;
   /**
-   * Query of the group.
+   * Query in the group.
    */
   query_id: string;
 }
@@ -989,11 +989,11 @@ export interface FinishedLabels {
    */
   labels: string[];
   /**
-   * Number of queries in the set that were to be asked.
+   * Number of queries in the set that were planned.
    */
   planned: number;
   /**
-   * Sum of the weights of the queries that were to be asked.
+   * Sum of the weights of the planned queries.
    */
   planned_weight: number;
   /**
@@ -1001,7 +1001,7 @@ export interface FinishedLabels {
    */
   queries: number;
   /**
-   * Number of the set of labels, as returned by analysis.set_id.
+   * Id of the label set, as returned by analysis.set_id.
    */
   set_id: number;
   /**
@@ -1012,7 +1012,7 @@ export interface FinishedLabels {
 
 export interface FinishedLosses {
   /**
-   * Place of the domain in the answer base_search_id, as in result_domains.
+   * Place of the domain in the base_search_id answer, as in result_domains.
    */
   base_place: number;
   /**
@@ -1036,7 +1036,7 @@ export interface FinishedLosses {
    */
   finish_id: number;
   /**
-   * Best position of the domain in the answer from the finished day; null if that answer does not show the domain.
+   * Domain's best position in the answer from the finished day; null if that answer does not show the domain.
    */
   position: number | null;
   /**
@@ -1089,7 +1089,7 @@ export interface FinishedShares {
    */
   finish_id: number;
   /**
-   * Sum of the best positions of the domain, over the queries for which it ranks.
+   * Sum of the domain's best positions, over the queries for which it ranks.
    */
   positions: number;
   /**
@@ -1184,7 +1184,7 @@ export interface FinishedSteps {
    */
   switched: string[] | null;
   /**
-   * Difference between the two answers, from 0 (the same) to 1 (nothing stayed); null if the answers cannot be compared.
+   * Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the answers cannot be compared.
    */
   volatility: number | null;
   /**
@@ -1214,7 +1214,7 @@ export interface Forecasts {
    */
   asked_at: Timestamp;
   /**
-   * Balance after the calls in flight are paid; null if no answer has reported a balance.
+   * Balance after all calls in flight are paid for; null if no answer has reported a balance.
    */
   balance: number | null;
   /**
@@ -1234,7 +1234,7 @@ export interface Forecasts {
    */
   made_at: Timestamp | null;
   /**
-   * Unknown input that prevents the computation of steps: balance or prices. Null if both are known.
+   * Input that is missing, so that no steps can be computed: balance or prices. Null if both are known.
    */
   missing: string | null;
   /**
@@ -1506,7 +1506,7 @@ export interface NightEvidence {
    */
   score: number;
   /**
-   * Median of the score over the runs with which runs of the list are compared; null if there are fewer than three such runs.
+   * Median score of the runs with which the list's runs are compared; null if there are fewer than three such runs.
    */
   usual: number | null;
   /**
@@ -1525,7 +1525,7 @@ export interface NightHealth {
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised none. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
    */
   alerts_severity: string | null;
   /**
@@ -1561,7 +1561,7 @@ export interface NightHealth {
    */
   minutes: number;
   /**
-   * Minutes in which no query of the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
+   * Minutes during which no query in the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
    */
   paused_minutes: Generated<number>;
   /**
@@ -1585,11 +1585,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Share of the other queries in the run that also show a given page of the top ten. The value is the mean over all such pages. Null for fewer than five queries.
+   * Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Of the answers that had changed since an earlier day, the share that now show exactly the pages of that day again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
+   * Of the answers that had changed since an earlier day, the share that now show exactly that day's pages again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1597,7 +1597,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change in the top ten since the last answer from an earlier day, whether that answer is trusted or not. A low value means that changes tend to last.
+   * Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared. It is the first of three similar runs that end with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared: the first of three similar runs ending with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1678,7 +1678,7 @@ export interface Notices {
    */
   due_at: Generated<Timestamp>;
   /**
-   * Figures of the event, as they are sent.
+   * Figures about the event, as sent.
    */
   fields: Generated<Json>;
   /**
@@ -1706,7 +1706,7 @@ export interface Notices {
    */
   problem: string | null;
   /**
-   * Text of the notice in one line.
+   * One-line text of the notice.
    */
   said: Generated<string>;
   /**
@@ -1846,7 +1846,7 @@ export interface Pages {
    */
   url: string;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
+   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string;
 }
@@ -1953,7 +1953,7 @@ export interface RejectedLines {
    */
   content: string;
   /**
-   * Number of the line in the file, from 1.
+   * Line number in the file, from 1.
    */
   line: number;
   /**
@@ -2015,7 +2015,7 @@ export interface ResultDomains {
    */
   title: string | null;
   /**
-   * Address without scheme, fragment, tracking parameters and trailing slash. All spellings of one page's address have the same url_key.
+   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
    */
   url_key: string | null;
 }
@@ -2093,7 +2093,7 @@ export interface Runs {
    */
   max_age_ms: Generated<number>;
   /**
-   * Time at which tasks of the run were last reopened (npm run retry); null if no task was ever reopened.
+   * Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.
    */
   opened_at: Timestamp | null;
   /**
@@ -2101,7 +2101,7 @@ export interface Runs {
    */
   rejected: Generated<number>;
   /**
-   * Credits reserved for calls in the run that are in flight.
+   * Credits reserved for the run's calls in flight.
    */
   reserved: Generated<number>;
   /**
@@ -2121,11 +2121,11 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers are not trusted, because they differ too much from those of earlier runs. The reasons are in night_health.
+   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
   /**
-   * Credits held for calls in the run with an unknown outcome, which may have been charged.
+   * Credits held for the run's calls with an unknown outcome, which may have been charged.
    */
   uncertain: Generated<number>;
 }
@@ -2221,7 +2221,7 @@ export interface SearchEntities {
 
 export interface Searches {
   /**
-   * Host of the API that answered, followed by the path of the API if there is one. The value is "bundled" for the bundled service.
+   * Host of the API that answered, followed by the API's path, if any. The value is "bundled" for the bundled service.
    */
   api: string;
   /**
@@ -2353,7 +2353,7 @@ export interface SeenPages {
 
 export interface Slices {
   /**
-   * Time at which the last task of the slice ended; null while a task is open.
+   * Time at which the last task in the slice ended; null while a task is open.
    */
   done_at: Timestamp | null;
   /**
@@ -2361,7 +2361,7 @@ export interface Slices {
    */
   priority: number;
   /**
-   * Counter that increases each time the slice is queued again; the counter is part of the queue job's id.
+   * Counter that is incremented each time the slice is queued again, and is part of the queue job's id.
    */
   round: Generated<number>;
   /**
@@ -2408,14 +2408,14 @@ export interface StatementLines {
    */
   kind: string;
   /**
-   * Number of the line in the account's statement.
+   * Line number in the account's statement.
    */
   line: number;
 }
 
 export interface StatementMarks {
   /**
-   * Account of the statement.
+   * Account to which the statement belongs.
    */
   account_id: number;
   /**
@@ -2423,7 +2423,7 @@ export interface StatementMarks {
    */
   ended_at: Timestamp | null;
   /**
-   * Last line that is final.
+   * Last final line.
    */
   line: number;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the person decided to trust the answers, false if the person decided not to. The plausibility rules do not matter in either case.
+   * True if the person decided to trust the answers, false if not. Either way, the plausibility rules are ignored.
    */
   trusted: boolean;
   /**
@@ -2630,7 +2630,7 @@ export interface Workers {
    */
   started_at: Generated<Timestamp>;
   /**
-   * Time at which the worker ended normally; null while the worker runs, or if it died.
+   * Time at which the worker exited normally; null while the worker is running, or if it died.
    */
   stopped_at: Timestamp | null;
 }

@@ -11,7 +11,7 @@ import { sql } from './kysely.ts'
 // database also counts as unreachable: a person must repair the server, and paid answers wait until then.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own code: the basis of a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
+// QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
 // transaction because this process was frozen, so the process retries.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
@@ -28,7 +28,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // An error of this program is not caused by the server, and waiting would not fix the error.
+  // An error raised by this program is not caused by the server, and waiting would not fix the error.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Any other error that does not come from the server means that a connection broke, hung or was refused.
   return 'away'

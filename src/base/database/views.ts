@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-/** Undefined settings keep the defaults of the database. */
+/** Undefined settings keep the database defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */
@@ -188,7 +188,7 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Writes a single tag as a condition, with quotes if the name of the tag needs quotes. */
+/** Writes a single tag as a condition, in quotes if the tag needs them. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0

@@ -87,7 +87,7 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
     const state = readState(home)
     if (state === null || findPostmaster(state.data) === null) return false
     const { user, binaries } = await prepareServer(state.data)
-    // The data is safe, whichever way the server ends.
+    // The data is safe, however the server ends.
     const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${state.data}`]
     const ended = await runAs(user, program(binaries, 'pg_ctl'), args)
     if (ended.code === 0) return true

@@ -21,8 +21,8 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The process of the service is recorded before it responds, and removed from the record after it ends. The URL is
-// kept, so that the next start uses the same port.
+// The service's process is recorded before it responds, and removed from the record after it ends. The URL is kept, so
+// that the next start uses the same port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -74,7 +74,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
   await end(home)
   const known = readKey(home)
   const [url, issued] = await Promise.all([start(options), known ?? issueKey(options)])
-  // The database may differ from the database in which the key was issued.
+  // The key may have been issued in a different database.
   const good = known === null || (await isGoodKey(url, issued))
   return { url: new URL(url), key: good ? issued : await issueKey(options) }
 }
@@ -155,7 +155,7 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// Credits of a new key: more than anyone uses while trying the program, but few enough to see the balance change.
+// Credits for a new key: more than anyone uses while trying the program, but few enough to see the balance change.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })

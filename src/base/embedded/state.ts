@@ -101,8 +101,8 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared the old lock first and taken its own lock. In that case, the lock of that
-    // process is restored.
+    // Another process may have cleared the old lock first and taken its own lock. In that case, that process's lock is
+    // restored.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error
@@ -147,7 +147,7 @@ export function writePrivate(file: string, text: string): void {
 
 /**
  * Creates a folder and its parents. Returns false if the folder already exists. Works level by level, because recursive
- * creation in Node never ends in places such as /proc, where the system reports a folder as missing but denies its
+ * creation in Node never finishes in places such as /proc, where the system reports a folder as missing but denies its
  * creation.
  */
 function makeFolders(folder: string): boolean {

@@ -90,7 +90,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** Largest change of the zone's offset near either end of a period. */
+/** Largest change in the zone's offset near either end of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))

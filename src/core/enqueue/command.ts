@@ -21,7 +21,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // The exit code of a preview tells whether the plan fits the balance and the credit floor.
+  // A preview's exit code shows whether the plan fits within the balance and the credit floor.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 

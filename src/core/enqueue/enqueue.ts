@@ -78,8 +78,8 @@ export function expectWithin(
 }
 
 /**
- * Writes the rejected lines of each list to a file. If a list has no rejected lines, removes the file of an earlier
- * reading.
+ * Writes the rejected lines of each list to a file. If a list has no rejected lines, removes the file left by an
+ * earlier reading.
  */
 async function keepRejects(
   { mill, intake, prompts }: Enqueue,

@@ -12,7 +12,7 @@ export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: 
 
 const shownExamples = 3
 
-/** Finds the open tasks of a run whose queries are not among the merged lines of the list. */
+/** Finds the open tasks in a run whose queries are not among the merged lines of the list. */
 export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
   const removed = trx
     .withTables<StageTables>()

@@ -234,8 +234,8 @@ export async function storeList(
 }
 
 /**
- * Rejects a list name that belongs to a different source. Exports of several sites may have the same file name, and are
- * merged into one list only on request.
+ * Rejects a list name that belongs to a different source. Exports from several sites may have the same file name, and
+ * are merged into one list only on request.
  */
 export async function refuseOtherSource(
   db: Kysely<DB>,

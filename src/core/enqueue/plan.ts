@@ -76,8 +76,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // The next statements also detect, before anything is committed, whether the connection of the run broke while the
-    // list was stored. Their lock on the run makes workers wait, so only the commits may follow.
+    // The next statements also detect, before anything is committed, whether the run's connection broke while the list
+    // was stored. Their lock on the run makes workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -87,8 +87,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // Errors of the rollback are ignored, because the first error is more useful than a later error about a broken
-    // connection.
+    // Rollback errors are ignored, because the first error is more useful than a later error about a broken connection.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -245,7 +244,7 @@ const taskColumns = [
 ]
 
 /**
- * Adds the tasks of one group. Within a group, tasks are mostly sorted by one number. This is three times as fast as
+ * Adds the tasks in one group. Within a group, tasks are mostly sorted by one number. This is three times as fast as
  * sorting all tasks by the group columns as well.
  */
 async function addGroup(
@@ -266,7 +265,7 @@ async function addGroup(
   await trx.executeQuery(statement('take_turns', { run, part: order.part, first }))
 }
 
-/** Selects the tasks of a group in the order in which they are bought. */
+/** Selects the tasks in a group, in buying order. */
 function tasksOf(
   trx: Transaction<DB>,
   run: number,
@@ -330,8 +329,8 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 
 /**
  * Returns the order in which tasks are bought, so that the least valuable tasks are left if buying stops. Queries that
- * are overdue by more than their interval come first. Then follow the highest weights, queries that were never
- * answered, and queries with the oldest answers.
+ * are overdue by more than their interval come first. Next come the queries with the highest weights, queries that were
+ * never answered, and queries with the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
@@ -361,7 +360,7 @@ async function countClasses(
     .execute()
 }
 
-/** Inserts the queries of a stage, and their membership in the list. */
+/** Inserts the queries in a stage, and their list memberships. */
 async function storeHeld(
   trx: ControlledTransaction<DB>,
   stage: number,
@@ -375,7 +374,7 @@ async function storeHeld(
 }
 
 /**
- * Inserts the queries of a stage without checking each row for conflicts, because the checks would take a third of the
+ * Inserts the queries in a stage without checking each row for conflicts, because the checks would take a third of the
  * time. If another planner inserts one of these queries at the same time, which is rare, the statement fails. It is
  * then repeated, and skips existing rows.
  */
@@ -410,7 +409,7 @@ function addQueries(trx: Transaction<DB>, stage: number) {
 }
 
 /**
- * Writes one row per distinct query of a stage, with the first line, most urgent priority, highest weight, shortest
+ * Writes one row per distinct query in a stage, with the first line, most urgent priority, highest weight, shortest
  * interval and lowest maximum age of the query. Each row also says whether the run already has the query, whether the
  * query is not asked, and which answer to reuse, if any.
  */
@@ -457,7 +456,7 @@ async function countRejections(trx: Transaction<DB>, stage: number): Promise<Pla
     .execute()
 }
 
-/** Pages through the rejected lines of a run in file order. */
+/** Pages through a run's rejected lines in file order. */
 export async function* rejectedLines(db: Database, run: number): AsyncGenerator<Rejection[]> {
   const size = 2000
   for (let offset = 0; ; offset += size) {
@@ -476,7 +475,7 @@ export async function* rejectedLines(db: Database, run: number): AsyncGenerator<
 }
 
 /**
- * Writes the result of planning to the run, and reopens a run that has ended in the meantime. A budget from the command
+ * Writes the planning result to the run, and reopens a run that has ended in the meantime. A budget from the command
  * line becomes the budget of the run. When a nightly run joins an older run, the older run may spend at most the
  * nightly budget in addition to the credits already used.
  */

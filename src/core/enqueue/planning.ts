@@ -43,7 +43,7 @@ export async function planLists(
   })
 }
 
-/** Estimates the cost of the open tasks in all runs. The cost of a run is limited to its remaining budget. */
+/** Estimates the cost of the open tasks in all runs. A run's cost is limited to its remaining budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))

@@ -29,7 +29,7 @@ export function readGroups(db: Database, { origin, api }: { origin: string; api:
   return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }
 
-/** Open tasks of one run that have the same price. */
+/** Open tasks in one run that have the same price. */
 export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
 /** Reads the open tasks, most urgent run first. */
@@ -42,7 +42,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // Leaves out a task whose call is in flight, because the cost of the call is already reserved.
+      // Leaves out a task whose call is in flight, because the cost of that call is already reserved.
       .where((eb) =>
         eb.not(
           eb.exists(

@@ -53,7 +53,7 @@ export function reportOf(
   }
 }
 
-/** Returns the run of a plan; null if the run was rolled back with the preview. */
+/** Returns a plan's run; null if the run was rolled back with the preview. */
 function runOf({ committed }: Plans, { joined, run }: ListPlan): number | null {
   return committed || joined ? run : null
 }

@@ -135,7 +135,7 @@ class Lot {
 }
 
 /**
- * A list that is being staged. The list exists only in temporary tables of two connections, which no other connection
+ * A list that is being staged. The list exists only in temporary tables on two connections, which no other connection
  * can see. Await `end` before the list is planned.
  */
 export class Stage extends Sender {
@@ -167,9 +167,7 @@ export class Stage extends Sender {
     }
   }
 
-  /**
-   * Adds the members of a list from the database instead of from a file. The queries of the members are already stored.
-   */
+  /** Adds the members of a list from the database rather than a file. Their queries are already stored. */
   async addMembers(list: number): Promise<number> {
     const { numAffectedRows } = await this.#connections.wanted.executeQuery(
       statement(
@@ -196,7 +194,7 @@ export class Stage extends Sender {
   }
 }
 
-/** Returns the index of the first label among the tags of a query; null if no label is among the tags. */
+/** Returns the index of the first label that is one of the query's tags; null if there is none. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place

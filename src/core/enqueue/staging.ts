@@ -22,13 +22,13 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
  * asks the user.
  */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
-  /** The file of the list, or the members that the database stored when the list was last read. */
+  /** The list's file, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
   /** Remarks about the file, in addition to the remarks that result from reading the file. */
   readonly notices?: readonly string[]
   /**
-   * Called within the planning transaction. An error of this function rolls back the whole plan and is passed on
+   * Called within the planning transaction. An error in this function rolls back the whole plan and is passed on
    * unchanged.
    */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
@@ -58,7 +58,7 @@ export interface ReadList {
   readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
 }
 
-/** Reads a list into temporary tables of these connections, which no other connection can see. */
+/** Reads a list into temporary tables on these connections, which no other connection can see. */
 export async function stageList(
   connections: Connections,
   number: number,

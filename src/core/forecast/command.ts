@@ -1,4 +1,4 @@
-// The command `npm run forecast`: prints the forecast.
+// The `npm run forecast` command: prints the forecast.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'

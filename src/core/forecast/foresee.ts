@@ -138,8 +138,8 @@ function nightsWithin(
 }
 
 /**
- * Due times by pattern and zone. Many schedules have the same pattern, and the due times of a pattern for every minute
- * take long to compute.
+ * Due times by pattern and zone. Many schedules have the same pattern, and computing the due times of an every-minute
+ * pattern takes long.
  */
 type KnownDues = Map<string, readonly Due[]>
 

@@ -48,7 +48,7 @@ export interface Account {
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Credits per call that left the balance without being billed, because of external spend, or of missing or
+   * Credits per call that left the balance without being billed, because of external spend or because of missing or
    * understated bills. `now` is for the current window of calls, and `last` for the previous window. `last` is null
    * until the first window is complete.
    */
@@ -135,7 +135,7 @@ export function costClass(query: { readonly num: number; readonly device: string
 /**
  * Provable lower bound on the balance; null if no balance was ever reported. It combines two bounds. The first is the
  * newest balance, minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then. One of the balances reported since is from the call that the API charged last. That balance
+ * reported since then. One of the balances reported since then is from the call that the API charged last. That balance
  * excludes only open calls, and the lowest balance is not greater.
  */
 export function lowestBalance(account: Account): number | null {

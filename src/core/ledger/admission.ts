@@ -52,7 +52,7 @@ class AdmissionCheck {
     this.#rules = rules
   }
 
-  /** True if no more calls of this group may go out. */
+  /** True if no more calls in this group may go out. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -203,7 +203,7 @@ export interface CallRequest {
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, with the budget of its list for the month of the run. `list` is null if the list has no budget. */
+/** Budget of a run, with the budget of its list for the run's month. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
@@ -377,8 +377,8 @@ function roomFor(
 }
 
 /**
- * External spend to expect per call. A call that goes out alone ignores external spend seen in only one of the two
- * windows.
+ * External spend to expect per call. For a call that goes out alone, external spend seen in only one of the two windows
+ * is ignored.
  */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
@@ -468,7 +468,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
 
 /** Returns the account, advanced to the day and month of the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back: otherwise workers in different zones would start the same day repeatedly.
+  // The day never moves back; otherwise, workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {

@@ -228,7 +228,7 @@ export interface Reservation {
   /** Price classes never seen before, each of which gets one call now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks of runs with no budget left that cannot reuse an existing answer: only a call could answer such a task. */
+  /** Tasks that cannot reuse an existing answer, in runs with no budget left: only a call could answer such a task. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]
@@ -254,11 +254,11 @@ export async function saveReservation(
     // answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
-    // Other runs may be drawing on the budgets of the lists.
+    // Other runs may be drawing on the list budgets.
     void trip.run(statement('lock_lists', { runs }))
     return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null
-  // The driver returns the numbers of an array as strings.
+  // The driver returns the numbers in an array as strings.
   return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

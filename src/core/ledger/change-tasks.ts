@@ -37,7 +37,7 @@ export async function cancelRun(db: Database, run: number): Promise<{ cancelled:
   return { cancelled }
 }
 
-/** Matches a run that is open, or whose cancelling was interrupted. */
+/** Matches a run that is open, or whose cancellation was interrupted. */
 function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   return eb.or([
     eb('runs.state', 'in', ['planning', 'open']),
@@ -124,7 +124,7 @@ export async function forgetPrices(db: Database, account: number): Promise<void>
   await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
-/** Lifts the stops of an account: the next call goes out alone to learn the balance, and a rejected key may be tried again. */
+/** Lifts an account's stops: the next call goes out alone to learn the balance, and a rejected key may be retried. */
 export async function liftStops(
   db: Database,
   account: number,

@@ -141,7 +141,7 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
   } satisfies StoredAnswer
 }
 
-/** Entry of a lost call: its worker died, or its lease expired. */
+/** Entry for a lost call: its worker died, or its lease expired. */
 export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
   const message = 'the worker that made the call stopped before its answer was recorded'
@@ -154,7 +154,7 @@ export function lostCall(call: CallName): Entry {
   }
 }
 
-/** Entry of a reservation that this process provably never sent. */
+/** Entry for a reservation that this process provably never sent. */
 export function unsentCall(call: CallName): Entry {
   return {
     ...nothingKnown(call),
@@ -188,8 +188,8 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 }
 
 /**
- * Entry for an answer that the database rejects altogether. The entry keeps the body and the cost, drops the rows, and
- * records the reason in the task.
+ * Entry for an answer that the database rejects altogether. The body and the cost are kept, the rows are dropped, and
+ * the reason is recorded in the task.
  */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null

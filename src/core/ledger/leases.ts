@@ -43,7 +43,7 @@ interface WorkerStart extends Omit<WorkerName, 'id'> {
   readonly leaseMs: number
 }
 
-/** Updates a worker's row. A restored database assigns ids again, so host and process identify the worker. */
+/** Updates a worker's row. A restored database reuses ids, so the host and process identify the worker. */
 function updateWorker(db: Database, { id, host, pid }: WorkerName) {
   return db
     .updateTable('workers')
@@ -84,8 +84,8 @@ function findAbandoned(
 const largestSkewMs = 5_000
 
 /**
- * Throws if the clock of this host is wrong: its worker would treat other workers' jobs as stalled and run its own jobs
- * at the wrong time.
+ * Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled and run its own jobs at
+ * the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
@@ -234,11 +234,11 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** Number of heartbeats within the length of a lease. */
+/** Number of heartbeats per lease period. */
 export const beats = 6
 /**
- * After an outage that lasts longer than this number of heartbeats, other workers get the same time again before their
- * calls are given up.
+ * After an outage that lasts longer than this number of heartbeats, other workers get the same amount of time before
+ * their calls are given up.
  */
 const sparedBeats = 2
 

@@ -1,4 +1,4 @@
-// Reads how the credits of an account were spent, for reports.
+// Reads how an account's credits were spent, for reports.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -93,7 +93,7 @@ export function readBalancePoints(db: Database, span: ZonedSpan) {
 
 /** Reads the credits used by the calls in a span, by list and price class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
-  // Reads the calls once for both groupings, because a span may have a year of calls.
+  // Reads the calls once for both groupings, because a span may cover a year of calls.
   const { rows } = await sql<SpentRow>`
     select
       case when grouping(l.name) = 0 then 'list' else 'class' end as by,

@@ -12,7 +12,7 @@ export interface Cost {
   readonly dearest: number
   readonly cheapest: number
   readonly seen: number
-  /** True while the first call of a new price class is in flight. */
+  /** True while the first call in a new price class is in flight. */
   readonly trying: boolean
   readonly recent: Peak
   /** Highest costs of the calls before the recent calls. */
@@ -52,7 +52,7 @@ export type Costs = ReadonlyMap<string, Cost>
 export interface ReportedCosts {
   readonly peak: Peak
   readonly cheapest: number
-  /** True if the finished calls include the trial call of a class without a known cost. */
+  /** True if the finished calls include the trial call for a class without a known cost. */
   readonly tried: boolean
 }
 
@@ -122,7 +122,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls in the class; null if no recent call was of this class. */
+  /** Average cost of the newest calls in the class; null if no recent call was in this class. */
   readonly average: number | null
 }
 

@@ -282,7 +282,7 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
 }
 
 /**
- * Price classes never seen before. On an account with a floor, one call of each new class goes out first to find out
+ * Price classes never seen before. On an account with a floor, one call in each new class goes out first to find out
  * its cost.
  */
 function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {

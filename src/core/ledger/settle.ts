@@ -418,7 +418,7 @@ export async function saveSettlement(
 }
 
 /**
- * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives the call up.
+ * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives up the call.
  */
 const mostTries = 5
 
@@ -510,8 +510,8 @@ export interface Matched {
 }
 
 /**
- * Finds the call of each entry among the rows that were read. `matched` has the found entries that add information, one
- * per call. `strangers` has the entries of calls that are not in the database.
+ * Finds the call for each entry among the rows that were read. `matched` has the found entries that add information,
+ * one per call. `strangers` has the entries for calls that are not in the database.
  */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
@@ -527,7 +527,7 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   }
 }
 
-/** A restored database assigns ids again, so the mark identifies the call. */
+/** A restored database reuses ids, so the mark identifies the call. */
 function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
@@ -604,7 +604,7 @@ interface Judged extends ChangedTask {
   readonly version: string
 }
 
-/** Computes the next state of the tasks of finished calls. */
+/** Computes the next states of the tasks behind finished calls. */
 export function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Judged> {
   const changes = new Map<number, Judged>()
   for (const { entry, call } of matched) {
@@ -662,7 +662,7 @@ function callRow({ entry, call, estimate }: Matched) {
   }
 }
 
-/** First answered call of each task. */
+/** First answered call for each task. */
 function answersOf(matched: readonly Matched[]): Map<number, number> {
   const answers = new Map<number, number>()
   for (const { entry, call } of matched) {

@@ -40,7 +40,8 @@ export async function activeStop(
 }
 
 /**
- * True if the API rejected the key in a call for this task, and answered a later call of the same account with results.
+ * True if the API rejected the key in a call for this task, and answered a later call from the same account with
+ * results.
  */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
@@ -60,8 +61,8 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
 }
 
 /**
- * Returns the kind of budget that made tasks unaffordable within the given time: the budget of a run, or the budget of
- * a list. Returns null if no task became unaffordable.
+ * Returns the kind of budget that made tasks unaffordable within the given time: a run budget or a list budget. Returns
+ * null if no task became unaffordable.
  */
 export async function leftUnaffordable(
   db: Database,

@@ -135,7 +135,7 @@ export async function storeStatement(db: Database): Promise<void> {
       .setIsolationLevel('repeatable read')
       .execute((trx) => trx.executeQuery(statement('store_statement', {})))
   } catch (error) {
-    // 40001 (serialization failure): the snapshot lacks a change of a call. The next attempt will see it.
+    // 40001 (serialization failure): the snapshot lacks a change to a call. The next attempt will see it.
     if (codeOf(error) !== '40001') throw error
   }
 }

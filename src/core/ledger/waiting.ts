@@ -107,7 +107,7 @@ export async function claimLost(
   return rows
 }
 
-/** True if an answer of the account was lost recently and may still arrive. */
+/** True if an answer for the account was lost recently and may still arrive. */
 export async function anyLost(db: Database, account: number): Promise<boolean> {
   const { rows } = await sql<{ any: boolean }>`
     select exists (
@@ -162,7 +162,7 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** Budget of the list for the month of the run; null if the list has no budget. */
+  /** Budget of the list for the run's month; null if the list has no budget. */
   readonly list: ListBudgetUse | null
   /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
   readonly busy: boolean
@@ -203,8 +203,8 @@ const listBudget = sql`
   ) end`
 
 /**
- * State of the worker's own lease, and the tasks that it wants to buy, with the facts that decide whether each task
- * still has to be bought.
+ * State of the worker's own lease, and the tasks that the worker wants to buy, with the facts that decide whether each
+ * task still has to be bought.
  */
 export interface Waiting {
   readonly lease_live: boolean

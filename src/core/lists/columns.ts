@@ -217,7 +217,7 @@ export function plainName(cell: string): string {
 const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
 /**
- * Returns the meaning of a header cell; undefined if the name is unknown. A cell in a column `device|` or `devices` may
+ * Returns the meaning of a header cell; undefined if the name is unknown. A cell in a `device|` or `devices` column may
  * contain several values.
  */
 export function readMeaning(cell: string): Meaning | undefined {

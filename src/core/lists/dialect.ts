@@ -208,7 +208,7 @@ interface HeaderRow {
   /** Share of the rows below the header that have the same width as the header. */
   readonly fit: number
   /**
-   * False if the supposed header may be a row of the list. Reading that row as the header would lose the row and the
+   * False if the supposed header may be a row in the list. Reading that row as the header would lose the row and the
    * lines above it.
    */
   readonly clear: boolean
@@ -250,7 +250,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
-  // Names next to figures may be a header or a row, and a column number does not tell which.
+  // Names next to figures may be a header or a row, and a column number does not show which.
   if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
     return undefined
   const reading = readHeader(cells, column)

@@ -159,7 +159,7 @@ const aliases: Readonly<Record<string, string>> = {
 }
 
 /**
- * Bytes of Polish letters in windows-1250 that have a different meaning in ISO-8859-2. These bytes distinguish the two
+ * Bytes for Polish letters in windows-1250 that have a different meaning in ISO-8859-2. These bytes distinguish the two
  * encodings, which the detector confuses.
  */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]

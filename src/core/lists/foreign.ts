@@ -75,8 +75,8 @@ export function isComment(line: string): boolean {
 const looked = 400
 
 /**
- * Rejects text that is not a list of queries. The flags `--numbering` and `--comments` switch off the checks that they
- * concern.
+ * Rejects text that is not a list of queries. The `--numbering` and `--comments` flags switch off the corresponding
+ * checks.
  */
 export function refuseForeign(head: Buffer, shown: string, options: ReadOptions): void {
   const lines = linesOf(head)

@@ -92,7 +92,7 @@ export class Reader {
     yield { ...found, line: this.#line }
   }
 
-  /** Adds the queries of a record. If the record is rejected, returns the reason. */
+  /** Adds the queries in a record. If the record is rejected, returns the reason. */
   #readRecord({ cells, line }: ListRecord, found: FoundRows): string | undefined {
     const judgement = this.#headers.judge(cells, this.#blankBefore, line)
     if (judgement !== 'row') {

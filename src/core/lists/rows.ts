@@ -108,7 +108,7 @@ export class Rows {
   }
 
   /**
-   * Returns the queries of a record, or the reason why the record is rejected. Returns undefined for an empty record.
+   * Returns the queries in a record, or the reason why the record is rejected. Returns undefined for an empty record.
    */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
     const { matchTypes, formulas, numbering } = this.#options
@@ -229,7 +229,7 @@ type Requested = Omit<Query, 'q'> & { readonly tail: string }
 const mostRequests = 10_000
 
 /**
- * Maximum number of queries of one line. These queries are in memory at the same time, and a line with more queries is
+ * Maximum number of queries from one line. These queries are in memory at the same time, and a line that yields more is
  * a mistake.
  */
 const mostOfOne = 20_000

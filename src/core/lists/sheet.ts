@@ -112,7 +112,7 @@ export class SheetRows {
 }
 
 /**
- * Formats a cell of a CSV line. Line ends are replaced with blanks, because they would shift the line numbers of the
+ * Formats a cell in a CSV line. Line ends are replaced with blanks, because they would shift the line numbers of the
  * following rows.
  */
 export function csvCell(given: string): string {

@@ -8,7 +8,7 @@ import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 import { isBlank, isFilled } from './values.ts'
 
-/** A row of a configuration file, by column name. */
+/** A row in a configuration file, by column name. */
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
@@ -63,7 +63,7 @@ interface Row {
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An empty file is an error instead of "no rows", because an editor or a checkout may be rewriting the file.
+  // An empty file is an error rather than "no rows", because an editor or a checkout may be rewriting the file.
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write its column names`,

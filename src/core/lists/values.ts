@@ -191,8 +191,8 @@ export function checkWeight(given: string, decimal: DecimalSign): Checked<number
 }
 
 /**
- * Checks the URL of a target page, and normalizes the URL as browsers do, so that it matches the URLs with which it is
- * compared.
+ * Checks the URL of a target page, and normalizes the URL as browsers do, so that it matches the URLs that it is
+ * compared with.
  */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)

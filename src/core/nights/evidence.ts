@@ -7,7 +7,8 @@ export interface RunAnswer {
   /** Pages at positions 1 to 10, best position first. A number stands for each page. */
   readonly pages: readonly number[]
   /**
-   * Share of the top ten on country domains of a different country than requested; null if no country was requested.
+   * Share of the top ten on country domains of a country other than the one requested; null if no country was
+   * requested.
    */
   readonly foreign: number | null
   /** Answers from earlier days, newest first. */
@@ -41,7 +42,7 @@ export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> 
   readonly belongsTo: string | null
 }
 
-/** An answer that is not trusted, although the run of the answer is trusted. */
+/** An answer that is not trusted, although its run is. */
 export interface Doubt {
   readonly search_id: number
   readonly reason: string
@@ -50,9 +51,9 @@ export interface Doubt {
 
 /** Minimum number of queries: pages that are shared by fewer queries prove little. */
 const leastQueries = 5
-/** Minimum number of changed answers: fewer are too little evidence that an older day was copied. */
+/** Minimum number of changed answers: fewer would be too little evidence that an older day was copied. */
 const leastChanged = 8
-/** Score from which an answer has almost nothing in common with the previous answer. */
+/** Score at or above which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
@@ -162,8 +163,8 @@ function countHolders(answers: readonly RunAnswer[]) {
 }
 
 /**
- * Maps the first three pages of each query's last answer to the answer of that query. Pages that several queries had
- * map to null.
+ * Maps the first three pages of each query's last trusted answer to the query's answer in this run. Pages shared by
+ * several queries map to null.
  */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()

@@ -84,7 +84,7 @@ async function readKeywordDays(db: Database) {
   const days = await db
     .selectFrom('finished_days as days')
     .leftJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
-    // Archived answers can't be read again, so the stored data of their day remains unchanged.
+    // Archived answers can't be read again, so the stored data for their day remains unchanged.
     .leftJoin('archived_days as away', 'away.run_date', 'days.run_date')
     .select((eb) => [
       'days.id',
@@ -301,8 +301,8 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
 
 /**
  * Counts the days since a date that have no sums, in three groups. `open` days are not being stored by any process.
- * `begun` days are claimed by a process that may have died. `waiting` days have an unfinished run on the same day or
- * earlier.
+ * `begun` days are claimed by a process that may have died. `waiting` days have an unfinished run on the same or an
+ * earlier day.
  */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(

@@ -16,7 +16,7 @@ export interface NightFigures extends Partial<ResultFigures> {
   readonly price: number | null
   /** Minutes from the creation of the run to its end. */
   readonly minutes: number
-  /** Minutes within the duration of the run in which no query of the run could be bought. */
+  /** Minutes of the run during which none of its queries could be bought. */
   readonly paused_minutes: number
   readonly workers: number
   /** Share of answers that show the results of a different query. */
@@ -86,7 +86,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures of a run, without queries that were skipped or that reused older answers. */
+/** Figures for a run, without queries that were skipped or that reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const parameters = { paid_refusal: paidRefusal, other_query: otherQuery, run }
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
@@ -94,7 +94,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
 
 /**
  * Figures of up to fourteen normal runs of the list before the given run, newest first. If three similar unusual runs
- * have established a new normal, the figures start with these three.
+ * have established a new normal, the figures start with these three runs.
  */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
@@ -127,7 +127,7 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled or has no answer shows neither the normal values nor a change in them.
+// A run that was cancelled or has no answers is no evidence of normal values or of a change in them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export interface NightsBefore {

@@ -188,7 +188,7 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
 }
 
 /**
- * True if all three runs are unusual in the figure of the rule, and are similar to each other in that figure and in all
+ * True if all three runs are unusual in the rule's figure, and are similar to each other in that figure and in all
  * figures that affect ranks. Never true for runs whose answers are unusable.
  */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
@@ -237,7 +237,7 @@ interface Rule {
    * itself.
    */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True if the answers of such a run are unusable, so that the deviation never becomes normal. */
+  /** True if the answers from such a run are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
   /** Returns true if an unusual run is like the previous run. Without this function, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean

@@ -268,7 +268,7 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
-  /** Anomalies of the run, which may be excluded or not. */
+  /** Anomalies of the run, whether or not the run is excluded. */
   readonly reasons: readonly string[]
   /**
    * Number of queries to be bought, and number of queries with a readable answer. Both are null until the run is

@@ -23,8 +23,8 @@ export const hasAnswer = sql<boolean>`((
 ))`
 
 /**
- * Seconds since the due time of the last good night of each enabled schedule, and the number of nights decided since
- * then, including nights in progress. The run of a good night is done, not suspect, and has a readable answer.
+ * Seconds since each enabled schedule's last good night was due, and the number of nights decided since then, including
+ * nights in progress. The run of a good night is done, not suspect, and has a readable answer.
  */
 export function readGoodNights(db: Database) {
   return db

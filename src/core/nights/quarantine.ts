@@ -75,8 +75,7 @@ async function readStandingMarks(trx: Database, run: number) {
 }
 
 /**
- * Verdict of the rules, or of a person who overrode the rules. If a person decided, the reasons of the rules become
- * remarks.
+ * Verdict from the rules, or from a person who overrode them. If a person decided, the rules' reasons become remarks.
  */
 function decided(
   run: number,

@@ -168,7 +168,7 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
     if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // The driver reports the cause only once. Later messages of the driver are only "Connection is closed."
+    // The driver reports the cause only once. Later messages from the driver say only "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(

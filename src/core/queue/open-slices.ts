@@ -21,7 +21,7 @@ export interface OpenTask extends Query {
   readonly refused: boolean
 }
 
-/** Open tasks of a slice in its current round; null if a later round has been queued, or if no open task is left. */
+/** Open tasks in a slice's current round; null if a later round has been queued, or if no open task is left. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: SliceJob,
@@ -32,8 +32,8 @@ export async function openTasks(
 }
 
 /**
- * Number of open slices below which a run is almost done. Each slice that ends then checks whether it was the last
- * slice of the run.
+ * Number of open slices below which a run is almost done. From then on, each slice that ends checks whether it was the
+ * last slice of the run.
  */
 const nearTheEnd = 100
 
@@ -99,7 +99,7 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
 }
 
 /**
- * Pages through the slices with an open task, which the queue should contain. Looks up the tasks of each slice by key,
+ * Pages through the slices with an open task, which the queue should contain. Looks up each slice's tasks by key,
  * because joining all slices at once would read every open task for each page.
  */
 export async function listOpenSlices(

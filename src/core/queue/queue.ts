@@ -18,7 +18,7 @@ export interface QueuePlace {
   readonly installation: string
 }
 
-/** Connections of one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
+/** Connections for one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 
 /**

@@ -54,7 +54,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs. An existing job with the same id remains unchanged. */
+    /** Adds jobs. An existing job with the same id is left unchanged. */
     add,
     /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
     repair: () => backend.undoLeaps(),
@@ -95,7 +95,7 @@ export async function openQueue(store: QueueStore, id: string) {
 const places = 200_000
 
 /**
- * Priority of a job: our priority first, then the turn of the job. A turn may be as large as the cost of a list, so
+ * Priority of a job: our priority first, then the job's turn. A turn may be as large as the cost of a list, so
  * positions are logarithmic: turns of 1,000 and 1,000.1 credits still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {

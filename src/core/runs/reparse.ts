@@ -109,7 +109,7 @@ export async function reparse(
   return found
 }
 
-/** Yields batches in the order of their ids. `read` gets the last id of the batch before. */
+/** Yields batches in the order of their ids. `read` gets the last id of the previous batch. */
 async function* inBatches<Row extends { readonly id: number }>(
   read: (after: number) => Promise<readonly Row[]>,
 ) {

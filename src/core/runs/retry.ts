@@ -121,7 +121,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
 }
 
 /**
- * Throws if the budget of a run or list is used up, because every reopened task would be unaffordable again at once.
+ * Throws if the budget for a run or list is used up, because every reopened task would be unaffordable again at once.
  */
 async function expectMoney(
   mill: Mill,
@@ -150,7 +150,7 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget of runs, even while workers buy for them. */
+/** Sets the budget for runs, even while workers buy for them. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound
@@ -297,7 +297,7 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
 const portion = 2000
 
 /**
- * Reopens tasks of the given runs in batches. Each task gets its full number of tries again. The caller must queue the
+ * Reopens tasks in the given runs, in batches. Each task gets its full number of tries again. The caller must queue the
  * slices. After an interruption, the next retry finds the remaining tasks.
  */
 export async function reopenTasks(

@@ -10,7 +10,7 @@ const mostSlices = 1_000
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
 /**
- * Reads other workers' calls in flight, and the number of tasks of open runs that may not be retried yet, with the
+ * Reads other workers' calls in flight, and the number of tasks in open runs that may not be retried yet, with the
  * query of the first task to be retried.
  */
 export async function readWaits(db: Database, own: number) {
@@ -105,7 +105,7 @@ export const flawCode = sql`
     when s.parse_error is not null then 'UNREADABLE'
   end`
 
-/** Counts failed, unknown or unreadable tasks of the given runs by error code, most frequent code first. */
+/** Counts failed, unknown or unreadable tasks in the given runs by error code, most frequent code first. */
 export async function countFailures(
   db: Database,
   runs: readonly number[],

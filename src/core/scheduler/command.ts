@@ -1,4 +1,4 @@
-// The command `npm run nightly`: starts due nights, once or as a service.
+// The `npm run nightly` command: starts due nights, once or as a service.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -20,7 +20,7 @@ export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
   readonly file?: string
-  /** A port, or `true` for the default one. */
+  /** A port, or `true` for the default port. */
   readonly desk?: string | true
 }
 

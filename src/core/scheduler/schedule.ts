@@ -377,7 +377,7 @@ export function placeOf(list: string): ListPlace {
   return { path, listName: nameOfList(path) }
 }
 
-/** If the file of a list is missing, the last reading of the list is used. A list that was never read is rejected. */
+/** If a list's file is missing, the last reading of the list is used. A list that was never read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`

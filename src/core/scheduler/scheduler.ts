@@ -135,11 +135,11 @@ type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 interface ClockOptions {
   readonly signal: AbortSignal
   readonly report: (line: string) => void
-  /** Interval at which to check the queue's clock for silence. */
+  /** Interval at which the queue's clock is checked for silence. */
   readonly lookMs?: number
 }
 
-/** Runs a scheduler by the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
+/** Runs a scheduler on the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,

@@ -36,7 +36,7 @@ function formatSchedule(view: ScheduleView): string {
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })
-  // The header of the table is blank, so the first line of the table is empty.
+  // The table has a blank header, so its first line is empty.
   const body = table.split('\n').filter((text) => text.trim() !== '')
   const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
   return [head, ...body.map((text) => `  ${text}`)].join('\n')

@@ -35,7 +35,8 @@ export interface SchedulerContext {
   readonly maxAgeMs: number
   readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
   /**
-   * Chooses the queries of lists with an adaptive cadence. Without this function, all queries of such lists are bought.
+   * Chooses the queries to buy from lists with an adaptive cadence. Without this function, all queries of such lists
+   * are bought.
    */
   readonly chooseQueries?: ChooseQueries | undefined
   readonly report: (line: string) => void
@@ -50,7 +51,7 @@ const mostSteps = 200_000
 // After a failover, the clock of the new database server may differ by seconds.
 const mostAheadMs = 60_000
 
-/** Runs the due nights of every schedule in the file. Any number of processes may run a tick concurrently. */
+/** Runs every due night of the schedules in the file. Any number of processes may run a tick concurrently. */
 export async function tick(context: SchedulerContext, file: ScheduleFile): Promise<void> {
   await storeSchedules(context, file)
   const failures: unknown[] = []
@@ -67,7 +68,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'some schedules could not be processed')
 }
 
-/** Stores the schedules in the file. A schedule that is new, changed or enabled again starts now. */
+/** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
 async function storeSchedules(
   context: SchedulerContext,
   { schedules, names }: ScheduleFile,
@@ -189,7 +190,7 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
 
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
-/** Plans the run of a night. Does nothing if another scheduler was first. */
+/** Plans a night's run. Does nothing if another scheduler was first. */
 async function runNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   try {
     const { plan, note } = await planNight(context, schedule, step)
@@ -227,9 +228,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/**
- * Plans a run from the current file of the list or, if the file is missing or broken, from its last successful reading.
- */
+/** Plans a run from the list's current file or, if the file is missing or broken, from its last successful reading. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName, cadence } = schedule
   const { night, outcome, into } = step
@@ -380,7 +379,7 @@ class NightTaken extends Error {}
 async function takeNight(trx: Transaction, night: Due, decision: Decision): Promise<void> {
   const [taken] = await writeNights(trx, [night], decision)
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
-  // The list's row is locked here, so no other process can be planning a run of the list.
+  // The list's row is locked here, so no other process can be planning a run for the list.
   const other = await trx
     .selectFrom('runs')
     .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
@@ -436,7 +435,7 @@ async function saveWatch(
     .execute()
 }
 
-/** Resets to now a schedule whose nights were decided ahead of time. Its runs continue. */
+/** Sets a schedule whose nights were decided ahead of time back to the current time. Its runs continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()

@@ -266,7 +266,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression. An answer with 100 results has about 50 kB. */
+/** Maximum body size in bytes after decompression. An answer with 100 results is about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 const decoders: Readonly<Record<string, () => Transform>> = {

@@ -25,7 +25,7 @@ export interface Reading {
   readonly success: boolean | null
   /** The query that the body names; null if the body names no query. */
   readonly query: string | null
-  /** The body read as an answer. If the body can't be read, the answer has no rows and states the problem. */
+  /** The body read as an answer. If the body can't be read, the answer has no rows, only the reason. */
   readonly answer: Answer
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
@@ -110,7 +110,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One item of a list. `exact` is true if the row of the item holds everything that the item contained. */
+/** One item in a list. `exact` is true if the item's row holds everything that the item contained. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
@@ -248,11 +248,11 @@ const digits = z
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
 /**
- * Number of parts of a credit that can be distinguished. Finer fractions are errors of binary arithmetic, such as in
- * 0.1 + 0.2.
+ * Number of distinguishable fractions of a credit. Finer fractions are errors of binary arithmetic, such as in 0.1 +
+ * 0.2.
  */
 const decimals = 1_000_000
-/** Credits that may have decimals. The ledger counts whole credits, so costs are rounded up and balances down. */
+/** Credits, which may be fractional. The ledger counts whole credits, so costs are rounded up and balances down. */
 const amount = z
   .union([
     z.number(),
@@ -323,7 +323,7 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 
 /**
  * Fields that the columns cannot hold exactly; null if the columns hold all fields. The columns are given under their
- * API names. A list counts as a column if its rows hold it exactly. The key `missing` can't collide, because the
+ * API names. A list counts as a column if its rows hold it exactly. The `missing` key can't collide, because the
  * specification has no field of this name.
  */
 function leftover(
@@ -343,7 +343,7 @@ function leftover(
   return missing === null ? odd : { ...odd, missing }
 }
 
-// A few hosts and entities make up most of all answers, so their hashes are cached.
+// A few hosts and entities make up most of the answers, so their hashes are cached.
 const remembered = 10_000
 
 /** LRU-like cache with two generations: when the young generation is full, the old one is dropped. */
@@ -405,7 +405,7 @@ const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
 /**
- * Parses an address as a browser would. The key has no scheme, fragment, tracking parameters and trailing slash, so that
+ * Parses an address as a browser would. The key has no scheme, fragment, tracking parameters or trailing slash, so that
  * spellings of one page are equal. If the address is invalid, its text is the key, and the host is null.
  */
 export function readAddress(url: string): { readonly host: string | null; readonly key: string } {

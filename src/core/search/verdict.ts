@@ -196,9 +196,9 @@ const codes = new Map(
 
 /**
  * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Sending
- * the query again would be charged again, whatever the status, so the rejection is stored and marked, and the query is
- * bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
- * concern every query. A rejection that reports no price, or 0, may be retried.
+ * the query again would cost credits again, whatever the status, so the rejection is stored and marked, and the query
+ * is bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
+ * concern every query. A rejection that reports no price or a price of 0 may be retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
@@ -214,7 +214,7 @@ function classOf(status: number, { success, refusal: { code } }: Reading): Refus
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
     // A firewall may answer a single query with its own page. If that page counted as a refused key, it would stop
-    // every worker. Every error of the API has `success: false`.
+    // every worker. Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'
       : 'blocked'

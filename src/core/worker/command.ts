@@ -16,7 +16,7 @@ export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
   readonly json?: true
-  /** A port, or `true` for the default one. */
+  /** A port, or `true` for the default port. */
   readonly desk?: string | true
 }
 
@@ -36,7 +36,7 @@ export interface WorkParts {
     mill: Mill,
     watched: Watched,
   ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
-  /** Serves the desk within this process, on the port as typed. */
+  /** Serves the desk within this process, on the given port. */
   readonly desk: (
     options: { readonly config: Config; readonly report: (line: string) => void },
     typed: string | true,

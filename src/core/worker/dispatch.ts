@@ -54,7 +54,7 @@ export class Dispatch {
     return this.#flying.size
   }
 
-  /** Number of tasks held, whether they are being bought or not. */
+  /** Number of tasks held, whether or not they are being bought. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }

@@ -185,7 +185,7 @@ class KeyFile {
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Requires the same content twice, because the file may be only half written.
+    // Requires two reads with the same content, because the file may be only half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -204,8 +204,8 @@ class KeyFile {
   }
 
   /**
-   * Rejects a key of the other kind, because balances and answers of test keys are kept apart from balances and answers
-   * of live keys.
+   * Rejects a key of the other kind, because balances and answers for test keys are kept apart from those for live
+   * keys.
    */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
@@ -218,8 +218,8 @@ class KeyFile {
 }
 
 /**
- * True if the key may be replaced. While calls are in flight, the key must stay, because their replies would be
- * attributed to the new key instead of the old key.
+ * True if the key may be replaced. While calls are in flight, the key must not change, because their replies would be
+ * attributed to the new key.
  */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch

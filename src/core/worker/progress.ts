@@ -138,7 +138,7 @@ function spendableOf(
 export interface WorkProgress {
   /** Tasks completed by this worker. */
   readonly done: number
-  /** Open tasks of all runs; null until counted. */
+  /** Open tasks in all runs; null until counted. */
   readonly left: number | null
   /** Tasks per second, across all workers. */
   readonly perSecond: number

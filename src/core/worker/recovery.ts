@@ -11,7 +11,7 @@ import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
 import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './write-ahead-log.ts'
 
-/** Settles abandoned logs before anything is bought, and before the calls of a dead worker are given up. */
+/** Settles abandoned logs before anything is bought, and before a dead worker's calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
   rules: SettlementRules,
@@ -57,7 +57,7 @@ async function readEntries(
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // A restored database assigns ids again, so the mark identifies the call.
+    // A restored database reuses ids, so the mark identifies the call.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue

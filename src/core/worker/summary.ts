@@ -19,7 +19,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last line: failures by code, latency of answers, and expected cost compared with actual cost. */
+/** Lines before the last line: failures by code, answer latency, and expected and actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -124,7 +124,7 @@ export function exitOf(
 
 export type Finish = keyof typeof reasons
 
-/** Results of one worker. The keys are the keys in the output of `work -- --json`. */
+/** Results of one worker. The keys are the same as in the output of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -138,7 +138,7 @@ export interface Summary {
   /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
   /**
-   * Failed, unknown or unreadable tasks of the runs that this worker worked on, including tasks bought by other
+   * Failed, unknown or unreadable tasks in the runs that this worker worked on, including tasks bought by other
    * workers.
    */
   readonly run_failures: number
@@ -152,9 +152,9 @@ export interface Summary {
   readonly waiting: Waiting | null
   /** Cost of the same calls at the prices paid before this worker started; null if one of these prices is unknown. */
   readonly credits_expected: number | null
-  /** Number of unsuccessful tasks of the worker's runs, by error code. */
+  /** Number of unsuccessful tasks in the worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
-  /** Median and 95th percentile latency of calls; null without a call. */
+  /** Median and 95th percentile latency of calls; null if there were no calls. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
 }
@@ -217,7 +217,7 @@ export class Tally {
     this.#latencies.add(seconds)
   }
 
-  /** Counts a recorded call by the new state of its task. The price class gives the expected cost. */
+  /** Counts a recorded call by its task's new state. The price class gives the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1

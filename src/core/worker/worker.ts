@@ -188,7 +188,7 @@ export class Worker {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
-  /** Processes a slice until each task of the slice has ended or has to wait. */
+  /** Processes a slice until each of its tasks has ended or has to wait. */
   async handle(job: SliceJob): Promise<void> {
     // This worker is shutting down, so another worker takes the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
@@ -263,7 +263,7 @@ export class Worker {
   }
 
   /**
-   * Looks for a later call of the account that was answered with results. Returns false if the database does not
+   * Looks for a later call from the account that was answered with results. Returns false if the database does not
    * respond.
    */
   async #refutedBefore(task: number): Promise<boolean> {

@@ -33,14 +33,14 @@ import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
 /**
- * Disk space for each waiting answer. An answer of 100 results has about 50 kB, and half of the space may be unused.
+ * Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half of the space may be unused.
  */
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to protect them from a power failure. */
 const flushMs = 10
 // The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
-/** Maximum size of a record head. Response headers have at most 64 kB. */
+/** Maximum size of a record head. Response headers take up at most 64 kB. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
@@ -87,7 +87,7 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** Segment that holds the reply to each unsettled call. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that could not be written for lack of space, and are written later. */
+  /** Replies that could not be written for lack of space and will be written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -144,7 +144,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Heartbeat: updates the mtime so that workers of other hosts leave the files alone. */
+  /** Heartbeat: updates the mtime so that workers on other hosts leave the files alone. */
   touch(): void {
     for (const segment of this.#segments) segment.touch()
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
@@ -183,7 +183,7 @@ export class WriteAheadLog {
   }
 }
 
-/** One file of a log. */
+/** One of a log's files. */
 class Segment {
   readonly file: string
   #handle: number
@@ -303,7 +303,7 @@ function bodyOf(reply: Reply): Buffer | null {
   return reply.kind === 'response' ? reply.body : reply.partial
 }
 
-/** Writes all pieces consecutively at the offset `place`. Returns their total size. */
+/** Writes all pieces consecutively, starting at offset `place`. Returns their total size. */
 function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   let done = writevSync(handle, pieces, place)
@@ -427,7 +427,7 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-/** Folder of the logs of all workers that share MILL_HOME. */
+/** Folder for the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
