@@ -131,10 +131,7 @@ class Recent<Value> {
 // Factor that limits periodic work to about a twentieth of the time.
 const restShare = 20
 
-/**
- * Time to wait before repeating work that started at the time `began`, so that a slow database is not queried
- * continuously.
- */
+/** Time to wait before repeating work that started at `began`, so that a slow database is not queried continuously. */
 export function restAfter(began: number, leastMs: number): number {
   return Math.max(leastMs, (performance.now() - began) * restShare)
 }

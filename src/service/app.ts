@@ -53,7 +53,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return app
 }
 
-// Time that is left after the deadline of a search to settle the search.
+// Time left after a search's deadline to settle the search.
 const settlementMs = 3000
 
 const security = [{ bearer: [] }, { parameter: [] }]

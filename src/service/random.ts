@@ -1,4 +1,4 @@
-// Deterministic random numbers, seeded by a text.
+// Deterministic random numbers, seeded with a text.
 
 export type Random = () => number
 

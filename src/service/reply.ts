@@ -10,11 +10,11 @@ import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { databaseAway, ourFault, Refusal } from './refusal.ts'
 
-/** Headers of every response. A response belongs to one key, so no cache may store it. */
+/** Headers for every response. A response belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
-/** Headers of every response to a request with a valid key, even if the request is refused. */
+/** Headers for every response to a request with a valid key, even if the request is refused. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   const key = c.get('key')
   if (key === undefined) return {}

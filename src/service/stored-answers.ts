@@ -96,7 +96,7 @@ export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent but had no effect. */
   readonly ignored: readonly string[]
-  /** True when some of the engines behind the answer failed. */
+  /** True if some of the engines behind the answer failed. */
   readonly partial: boolean
 }
 
@@ -106,11 +106,11 @@ export interface Asker {
   readonly signal: AbortSignal
   /** Aborted when the client disconnects. This ends the search only while it is queued. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` by which the answer is due. */
+  /** Time on the `performance.now()` clock by which the answer is due. */
   readonly deadline: number
 }
 
-/** A source of answers: generated pages, the documents of this machine, or the web. */
+/** A source of answers: generated pages, the documents on this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>

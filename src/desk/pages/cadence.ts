@@ -1,4 +1,4 @@
-// The page Cadence: the credits that adaptive lists saved, and the changes that they may have missed.
+// The Cadence page: the credits that adaptive lists saved, and the changes that they may have missed.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'

@@ -1,4 +1,4 @@
-// The page Operations: current runs, workers, schedules and credits.
+// The Operations page: current runs, workers, schedules and credits.
 
 import { npmRun, commandStart } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'

@@ -63,7 +63,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 /** Combined click share of all our own domains on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // If the day has no share, the last earlier day with one is used.
+  // If the day has no share, the most recent share before that day is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',

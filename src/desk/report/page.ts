@@ -171,7 +171,7 @@ function drawRanks(
   place: PagePlace,
 ): Html {
   const names = nameVariants(figures.variants)
-  // Queries are distinguished by id, because texts may be equal.
+  // Queries are distinguished by id, because several queries can have the same text.
   const own = groupBy(
     figures.ranks.filter((row) => row.domain === domain),
     ({ queryId }) => queryId,

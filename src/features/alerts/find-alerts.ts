@@ -198,7 +198,7 @@ async function readFacts(
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
-  // The answers before and after the change of each open alert.
+  // The answers before and after each open alert's change.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)

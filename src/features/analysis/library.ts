@@ -21,9 +21,7 @@ interface Parameter {
 }
 
 export interface Question {
-  /**
-   * Name of the question's file, followed by a dash and the variant's name if it is a variant, as in `keyword-history`.
-   */
+  /** Name of the question's file. For a variant, a dash and the variant's name follow, as in `keyword-history`. */
   readonly name: string
   /** First line of the file: the question in words. */
   readonly asks: string

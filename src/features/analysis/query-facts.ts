@@ -169,7 +169,7 @@ export function readSerpWords(db: Database, search: number) {
   return readRows<SerpWords>(db, 'read_serp_words', { search })
 }
 
-/** The nearest days before and after a day on which a query has an answer. */
+/** The nearest days, before and after a given day, on which a query has an answer. */
 export async function readNeighbours(
   db: Database,
   query: string,

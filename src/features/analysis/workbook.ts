@@ -15,7 +15,7 @@ const firstDay = Date.UTC(1900, 2, 1)
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows, and further rows go on another
+ * Writes rows as one workbook, with constant memory. A sheet holds up to 1,048,576 rows, and further rows go on another
  * sheet. Calls `warn` if texts were cut.
  */
 export async function* writeWorkbook(

@@ -104,8 +104,8 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
 }
 
 /**
- * Finds skipped queries to buy early: a related query, which shares pages with the skipped query, has moved since the
- * skipped query was last bought.
+ * Finds skipped queries to buy early, because a related query (one that shares pages with the skipped query) has moved
+ * since the skipped query was last bought.
  */
 function wokenIn(
   queries: readonly KnownQuery[],
@@ -175,7 +175,7 @@ function patienceFor(
 
 /** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
-/** Half-lives of the weights in nights, for the long-term rate (`usual`) and the current rate (`now`). */
+/** Half-lives of the weights, in nights: for the long-term rate (`usual`) and for the current rate (`now`). */
 const halfLives = { usual: 28, now: 3 }
 /**
  * Weight of the long-term rate in the estimate of the current rate, in nights. With this weight, one change shortens
@@ -184,9 +184,9 @@ const halfLives = { usual: 28, now: 3 }
 const trust = 4
 
 /**
- * Estimates the expected changes per night: observed changes divided by observed nights, where recent nights weigh
- * more. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a single
- * change.
+ * Estimates the expected changes per night: observed changes divided by observed nights, with more weight on recent
+ * nights. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a
+ * single change.
  */
 function changeRate(steps: readonly Comparison[], today: number): number {
   const usual = estimate(steps, today, { ...first, halfLife: halfLives.usual })

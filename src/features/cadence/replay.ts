@@ -159,7 +159,7 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    // Each move is matched to at most one move that is seen, which is the newest that fits.
+    // Each move is matched to at most one seen move, the newest that fits.
     const left = [...changesOf(bought)]
     const judged = changesOf(firstTens)
       .toReversed()

@@ -59,8 +59,8 @@ export function onePurpose(night: number, nights: number): Purpose | null {
 const spentByOthers = 25
 
 /**
- * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's first
- * balance, and the same amount is added halfway through the nights.
+ * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's
+ * initial balance, and the same amount is added halfway through the nights.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)

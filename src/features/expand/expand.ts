@@ -235,7 +235,7 @@ async function preview(
 ) {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
   const full = estimateCost(toBuy, funds.costs, costClass)
-  // An expansion never exceeds its budget, so the estimate must not either.
+  // An expansion never exceeds its budget, so the estimate must not exceed it either.
   const most = (found: number | null) => (found === null ? null : Math.min(found, left))
   const estimate = { ...full, credits: most(full.credits), worst: most(full.worst) }
   const { remaining } = funds

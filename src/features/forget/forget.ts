@@ -302,8 +302,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     .columns(['task_id', 'run_id'])
     .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
     .onConflict((conflict) => conflict.doNothing())
-  // Each call's mark is replaced. Therefore, a late answer matches no call and is not stored, and no process requests
-  // the answer again.
+  // Each call's mark is replaced, so that a late answer matches no call and is not stored, and no process requests it
+  // again.
   const calls = trx
     .updateTable('calls')
     .set({ query_id: nobody, error_message: null })
@@ -324,8 +324,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * Deletes the queries that nothing else refers to. Other writers are locked out meanwhile, because a list that is being
- * planned could refer to an existing query. Planning commits a list's queries together with the run.
+ * Deletes the queries that nothing else refers to. Other writers are locked out in the meantime, because a list that is
+ * being planned could refer to an existing query. Planning commits a list's queries together with the run.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

@@ -82,7 +82,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Maximum number of retries. The retries must last longer than planning a large list, which takes minutes. */
+/** Maximum number of retries. The retries must last longer than it takes to plan a large list, which can be minutes. */
 const mostTries = 1_200
 
 /**

@@ -19,8 +19,8 @@ import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
 
 /**
- * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only where it stands
- * alone, outside of longer words.
+ * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only whole words, not
+ * parts of longer words.
  */
 function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
@@ -220,8 +220,8 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 
 /**
  * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
- * table meanwhile. Otherwise, a writer that found an entry before it was deleted could store an answer that refers to
- * it.
+ * table in the meantime. Otherwise, a writer that found an entry before it was deleted could store an answer that
+ * refers to it.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

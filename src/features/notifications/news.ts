@@ -18,7 +18,7 @@ import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
 import { countOpenTasks } from '../../core/runs/waits.ts'
 import { post, refusalOf } from './webhook.ts'
 
-// A process that starts after a long time does not report events older than this.
+// A process that starts after a long pause does not report events older than this.
 const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
@@ -37,7 +37,7 @@ export function startNotices(
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
-    // A problem that repeats is reported only once. Work continues, and the next check tries again.
+    // A recurring problem is reported only once. Work continues, and the next check tries again.
     if (problem !== null && problem !== lastProblem) report(problem)
     lastProblem = problem
   }
@@ -58,7 +58,7 @@ export function startNotices(
 }
 
 // After a single tick, there may be no other process that sends notices. Therefore, the tick waits for a slow receiver,
-// but ends before the tick of the next minute.
+// but ends before the next minute's tick.
 const sendWithinMs = 15_000
 
 /** Performs one check at the end of a tick. Waits up to a time limit. The next process sends the remaining notices. */

@@ -234,8 +234,8 @@ async function runNamed(name: string, { load, depth, flags }: Start): Promise<vo
 }
 
 function readVersion(): string {
-  // The version is read without the library that checks JSON, because loading the library would double the time that
-  // help takes.
+  // The version is read without the library that checks JSON, because loading the library would double the time it
+  // takes to show help.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8')
   return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }

@@ -1,4 +1,4 @@
-// Loads the shipped corpus and files of pages into the tables of the service.
+// Loads the shipped corpus and page files into the service's tables.
 
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,10 @@ const corpusLock = 7_361_002
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus unless it is loaded. If several services start at once, the others wait for the first. */
+/**
+ * Loads the shipped corpus unless it is already loaded. If several services start at once, the others wait for the
+ * first.
+ */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
@@ -42,7 +45,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/** Adds the pages of JSONL files. A line that does not hold a page is skipped and reported. */
+/** Adds the pages in JSONL files. A line that does not contain a page is skipped and reported. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
@@ -120,7 +123,7 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    // An error of the SQLSTATE classes 22, 23 and 54 is caused by the page. Any other error is caused by the database.
+    // Errors in SQLSTATE classes 22, 23 and 54 are caused by the page. All other errors are caused by the database.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `expected a page that can be indexed, got: ${reasonOf(error)}`

