@@ -27,7 +27,7 @@ export interface DeskReading {
   readonly signal: AbortSignal
   /** Reads a snapshot of the data that analysts may read, in the read-only role. */
   readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
-  /** Reads optional data like `books`, but returns null if reading takes longer than a second. */
+  /** Reads optional data in the same way as `books`, but returns null if reading takes longer than a second. */
   readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
   /** Reads a snapshot of everything, including internal tables, in a read-only transaction. */
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>

@@ -33,8 +33,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))
-  // Pages of the dashboard are never compressed. They contain secrets beside reflected input, and the compressed length
-  // of a page would reveal the secrets (BREACH).
+  // Dashboard pages are never compressed. They contain secrets alongside reflected input, and a page's compressed
+  // length would reveal the secrets (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)

@@ -175,7 +175,7 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
 
 const largestBody = 65_536
 
-/** Discards a body that is not needed. A request whose body is cut off must not be searched and charged. */
+/** Discards a body that is not needed. A request whose body is cut off must be neither searched nor charged. */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined

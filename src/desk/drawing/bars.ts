@@ -6,7 +6,7 @@ import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
 export interface BarChart {
-  /** Description of the chart in a sentence, for screen readers. */
+  /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   /** Heading of the column that names the groups. */
   readonly kind: string

@@ -24,7 +24,7 @@ export interface Series {
 }
 
 export interface LineChart {
-  /** Description of the chart in a sentence, for screen readers. */
+  /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
   /** Days, or instants with a time of day. The default is days. */

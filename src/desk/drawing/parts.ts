@@ -87,7 +87,7 @@ export function facts(
   </dl>`
 }
 
-/** Sparkline of ranks by day, with the first position at the top. Undefined stands for a day without an answer. */
+/** Sparkline of ranks by day, with the first position at the top. `undefined` marks a day without an answer. */
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown

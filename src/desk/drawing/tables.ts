@@ -15,7 +15,7 @@ export interface Column<Row> {
   readonly look?: 'n' | 'word' | undefined
 }
 
-/** Declares a column: its heading, and a field or function of each row. */
+/** Declares a column: its heading, and the field or function that gets its value from a row. */
 interface ColumnKind<Value> {
   <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>

@@ -69,7 +69,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Attributes of a text field. Its value is the filter of the same name, unless another value is given. */
+/** Attributes of a text field. Its value is that of the filter with the same name, unless another value is given. */
 interface TextOptions {
   readonly value?: string
   readonly placeholder?: string
@@ -87,7 +87,7 @@ export function textField(name: string, label: Html | string, options: TextOptio
 
 interface SelectOptions {
   readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Selected word. The default is the value of the filter of the same name. */
+  /** Selected word. The default is the value of the filter with the same name. */
   readonly value?: string
 }
 

@@ -259,7 +259,7 @@ interface ShareFound {
 }
 
 interface ShareTitle {
-  /** Description of the chart in a sentence. */
+  /** One-sentence description of the chart. */
   readonly picture: string
   /** Description of the counted queries, and of how they are counted. */
   readonly about: Html | string

@@ -309,7 +309,7 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country: gl, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // Ranks of the keyword, oldest day first. A rank is undefined if it is unknown for the day.
+      // The keyword's ranks, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
       // Ranks one day and one week earlier, or on the last stored day before that.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),

@@ -60,7 +60,7 @@ async function readMoney(reading: DeskReading, span: DaySpan) {
   return { ...accounts, events, forecast }
 }
 
-/** Reads the balance changes on the given days that we can't explain with certainty by our own calls. */
+/** Reads the balance changes on the given days that can't be attributed to our own calls with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,

@@ -231,7 +231,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether tasks make progress, the reason if they do not, and the command to run next. */
+/** Shows whether tasks are making progress, the reason if they are not, and the command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []

@@ -379,7 +379,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
 const mostDaysAhead = 3_650
 
 /**
- * The number of nights that the balance lasts, and the time at which the floor is reached. Values that cannot be
+ * The number of nights that the balance will last, and the time at which the floor is reached. Values that cannot be
  * predicted are null.
  */
 export function creditsOf({ forecast }: OverviewFound): {

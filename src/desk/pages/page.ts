@@ -143,8 +143,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
 }
 
 /**
- * Links to the last night with the page, and to a comparison: with the newest night if the page is gone, and otherwise
- * with the first night.
+ * Links to the last night with the page, and to its comparison with the newest night if the page is gone, or with the
+ * first night otherwise.
  */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query

@@ -126,7 +126,7 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
   }
 }
 
-/** Sends a request without a key. Such a request costs nothing. */
+/** Sends a request without a key, which costs nothing. */
 async function checkApi({ api }: Config): Promise<string> {
   if (api === null) return 'none is set: the bundled service answers (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)

@@ -1,4 +1,4 @@
-// Closes and judges finished runs, and checks their answers and shares for the changes that rules watch.
+// Closes and judges finished runs, and checks their answers and shares for the changes that rules watch for.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -221,7 +221,8 @@ async function readFacts(
 }
 
 /**
- * Checks a query for the changes that a rule watches. Returns the changes to report, and records the alerts that ended.
+ * Checks a query for the changes that a rule watches for. Returns the changes to report, and records the alerts that
+ * ended.
  */
 function judge(
   { recovered }: AlertCheck,

@@ -6,7 +6,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** One of our own or a rival's domains, with its label and period. Empty dates are null. */
+/** One of our own domains or a rival's domain, with its label and period. Empty dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
@@ -158,7 +158,9 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds one of our own or a rival's domains, with its label and period. Replaces a line with the same start date. */
+/**
+ * Adds one of our own domains or a rival's domain, with its label and period. Replaces a line with the same start date.
+ */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -259,7 +261,7 @@ export interface KnownDomain {
 }
 
 /**
- * Finds a domain, or one of our own or a rival's sites, by name; null if no answer and no domain line contains the
+ * Finds a domain, one of our own sites or a rival's site by name; null if no answer and no domain line contains the
  * name.
  */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {

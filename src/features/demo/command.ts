@@ -107,7 +107,8 @@ export async function runDemo(
 }
 
 /**
- * Buys the nights from a separate service. The service injects faults if the demo covers a month or runs without flags.
+ * Buys the nights' answers from a separate service. The service injects faults if the demo covers a month or runs
+ * without flags.
  */
 async function runHistory(
   mill: Mill,

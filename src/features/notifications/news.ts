@@ -61,7 +61,10 @@ export function startNotices(
 // but ends before the next minute's tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. Waits up to a time limit. The next process sends the remaining notices. */
+/**
+ * Performs one check at the end of a tick. Waits up to a time limit, and leaves the remaining notices to the next
+ * process.
+ */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -71,7 +74,9 @@ export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>)
   say(`${problem}; notices that were not sent are kept and tried again`)
 }
 
-/** Records events and sends due notices. Returns why a notice could not be sent, or null if nothing failed. */
+/**
+ * Records events and sends due notices. Returns the reason why a notice could not be sent, or null if nothing failed.
+ */
 export async function sendNotices(db: Database, options: NoticeOptions): Promise<string | null> {
   try {
     await recordNotices(db, options)
@@ -166,7 +171,9 @@ const deliverForMs = dayMs
  */
 const ownFault = new Set([400, 413, 422])
 
-/** Sends due notices one after the other. Returns why a notice could not be sent, or null if nothing failed. */
+/**
+ * Sends due notices one after the other. Returns the reason why a notice could not be sent, or null if nothing failed.
+ */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {

@@ -26,9 +26,8 @@ export async function dispatch(load: Load): Promise<void> {
 }
 
 /**
- * Completes the words that were typed: `help work` becomes `work --help`. If a group contains a command with the
- * group's name, the word for this command may be left out before a flag. For example, `service --port 80` becomes
- * `service start --port 80`.
+ * Completes the words that were typed: `help work` becomes `work --help`. If a command has the same name as its group,
+ * its own word may be omitted before a flag. For example, `service --port 80` becomes `service start --port 80`.
  */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second = '-'] = typed

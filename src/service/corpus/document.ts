@@ -8,7 +8,7 @@ import { unreadable } from '../../base/errors.ts'
 /** Text without NUL characters or lone surrogates, which PostgreSQL cannot store. */
 const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
 
-/** A page that searches can find. One line of a corpus file holds one page. */
+/** A page that searches can find. Each line of a corpus file contains one page. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
   title: storable.max(2000),

@@ -61,7 +61,7 @@ export function renderDashboard(view: DashboardView) {
 }
 
 interface UsageView extends PageView {
-  /** Account of the entered key; absent until a valid key was entered. */
+  /** Account of the entered key; absent until a valid key has been entered. */
   readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 

@@ -126,7 +126,7 @@ export class FairQueue {
 
   /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
-    // A slot can be free while turns wait, if the accounts of the waiting turns have reached their limit.
+    // A slot can be free while turns wait, if the waiting turns' accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 

@@ -83,7 +83,7 @@ export async function findPages(
   }
 }
 
-/** Reports the corrected and the ignored words of a query; undefined if there are none. */
+/** Reports a query's corrected and ignored words; undefined if there are none. */
 function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
   if (corrections.length === 0 && strange.length === 0) return undefined
   const query = words.filter((word) => !strange.includes(word)).join(' ')
@@ -95,8 +95,8 @@ const accident = 2
 const besideSubject = 0.3
 
 /**
- * If a query contains a known name, lowers the weight of its other words: only of very rare words, or of all if the
- * query also has unknown words.
+ * If a query contains a known name, lowers the weight of its other words: only of the very rare ones, or of all of them
+ * if the query also has unknown words.
  */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
@@ -109,9 +109,9 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * True if matches are likely due to chance. If a query has one known word and otherwise unknown words, the known word
- * must be the subject of some page. For example, `football results` does not ask about results. A corrected word counts
- * as unknown if other words could not be corrected.
+ * True if matches are likely due to chance. If all but one of a query's words are unknown, the known word must be the
+ * subject of some page. For example, `football results` does not ask about results. A corrected word counts as unknown
+ * if other words could not be corrected.
  */
 async function isChance(
   run: Statements,

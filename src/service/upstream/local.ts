@@ -43,7 +43,7 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-// Number of further candidates, which move up on days on which other pages are missing.
+// Number of additional candidates, which move up on days when other pages are missing.
 const reserve = 12
 
 interface Parts {

@@ -38,7 +38,8 @@ const writtenWords = `
 
 /**
  * Finds the known words that are one typing error away, likeliest word first. `titled` is a query for titles with all
- * other words of the query. `bold` is true if most words are known: then a short unknown word is probably misspelt.
+ * other words of the query. `bold` is true if most words are known. In that case, a short unknown word is probably
+ * misspelt.
  */
 export async function correctWords(
   run: Statements,
