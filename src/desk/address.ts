@@ -66,7 +66,7 @@ export class PageAddress {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** Value of a filter that allows only certain words. The first word is the default. */
+  /** Filter value that must be one of the given words. The first word is the default. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]
@@ -75,7 +75,7 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected one of ${words.join(', ')}, got ${quoted(text)}.`)
   }
 
-  /** Value of a filter as a positive whole number. `fallback` is the default. */
+  /** Filter value as a positive whole number. `fallback` is the default. */
   whole(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const text = this.text(name)
     if (text === null) return fallback
@@ -84,7 +84,7 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected a whole number from 1 to ${most}, got ${quoted(text)}.`)
   }
 
-  /** Value of a filter as a calendar day; null if the filter is missing. */
+  /** Filter value as a calendar day; null if the filter is missing. */
   day(name: string): string | null {
     const text = this.text(name)
     return text === null ? null : expectDay(name, text)

@@ -62,7 +62,7 @@ class LiveRoom {
     this.#last = ''
   }
 
-  /** Reads the HTML of the parts by element id, or the reason why the page could not be read. */
+  /** Reads the parts' HTML by element id, or the reason why the page could not be read. */
   async #look() {
     try {
       const address = new PageAddress({}, new URLSearchParams())

@@ -45,7 +45,7 @@ export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'susp
     path: string,
     filters?: Readonly<Record<string, string | number | null>>,
   ) => string | null
-  /** Builds the id of an element. Parts that occur more than once need distinct ids. */
+  /** Builds an element id. Parts that occur more than once need distinct ids. */
   readonly id: (name: string) => string
   /** True in a report file, where a form has no server to send requests to. */
   readonly still: boolean

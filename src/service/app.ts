@@ -118,7 +118,7 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
-    // Parsing drops the fields of a day that are not in the schema.
+    // Parsing drops a day's fields that are not in the schema.
     const usage = usageResponse.parse({
       success: true,
       plan: key.plan,

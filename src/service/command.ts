@@ -36,7 +36,7 @@ export async function runService({
     )
   }
   const log = await openLog('service')
-  // Requests are logged with the level `info`, and problems with higher levels.
+  // Requests are logged at the `info` level, and problems at higher levels.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),

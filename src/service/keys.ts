@@ -41,7 +41,7 @@ export interface ListedKey {
   readonly revoked_at: Date | null
 }
 
-/** The usage of one key on one day (UTC). */
+/** One key's usage on one day (UTC). */
 export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credits'> {
   readonly day: string
   readonly key_id: number
@@ -50,7 +50,7 @@ export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credi
   readonly failures: number
 }
 
-/** The key of a request, with the state of its account. */
+/** A request's key, with the state of the key's account. */
 export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan' | 'quota'> {
   readonly accountId: number
   readonly remaining: number

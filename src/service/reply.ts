@@ -45,7 +45,7 @@ const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
 /** A database that is down, starting, full or unreachable is not reported as a bug, because the request was valid. */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
-  // The database driver sets no code on two of these errors.
+  // The database driver sets no code for two of these errors.
   const silent = /^(Connection terminated|timeout exceeded)/
   if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')

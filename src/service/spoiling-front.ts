@@ -47,7 +47,7 @@ export async function openFront(behind: string, credits: number) {
   const server = createServer((request, response) => void listener(request, response))
   return {
     url: await bindLoopback(server, 0),
-    /** Sets the fault of all later answers; null for no fault. */
+    /** Sets the fault for all later answers; null for no fault. */
     set: (next: NightFault | null) => {
       fault = next
     },

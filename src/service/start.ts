@@ -34,9 +34,9 @@ export interface ServiceOptions {
   readonly log?: Log
   /** Dashboard password; if unset, the dashboard opens on this machine only. */
   readonly password?: Secret | null
-  /** URL of the service for clients, including its path; if unset, the URL that the service listens on. */
+  /** The service's public URL, including its path; if unset, the URL that the service listens on. */
   readonly publicUrl?: string | undefined
-  /** Age at which the text of a stored query is deleted. */
+  /** Age at which a stored query's text is deleted. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number

@@ -1,4 +1,4 @@
-// Replays stored answers to repeated idempotency keys, and defines the answers of providers.
+// Replays stored answers to repeated idempotency keys, and defines the providers' answers.
 
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import type { Search, SearchResponse } from './schemas.ts'
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** The right of a request to answer its idempotency key. */
+/** A request's right to answer its idempotency key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 export function readIdempotencyKey(header: string | undefined): string | null {

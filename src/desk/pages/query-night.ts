@@ -1,4 +1,4 @@
-// The page for one night of a query, or for two nights side by side.
+// The page for a query on one night, or on two nights side by side.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'

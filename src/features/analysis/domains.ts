@@ -172,7 +172,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
 
 const tables = ['own_domains', 'rival_domains'] as const
 
-/** Ends all lines of a domain on a day. Deletes lines that start later. */
+/** Ends all of a domain's lines on a day. Deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },

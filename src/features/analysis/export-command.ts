@@ -1,4 +1,4 @@
-// The export command: writes a relation or the result of a statement to a file.
+// The export command: writes a relation or a statement's result to a file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -223,7 +223,7 @@ interface RowChoice {
   readonly where: string | undefined
 }
 
-/** Builds the statement that reads the selected rows of a relation. */
+/** Builds the statement that reads a relation's selected rows. */
 async function selectRows(
   db: Database,
   relation: string,

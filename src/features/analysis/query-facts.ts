@@ -137,7 +137,7 @@ export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
   readonly text: string
-  /** Type of an entity, or kind of a block. */
+  /** Entity type, or block kind. */
   readonly type: string | null
   /** Id of a known query with the same text as the related search; null if there is no such query. */
   readonly query: string | null

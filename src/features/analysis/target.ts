@@ -1,4 +1,4 @@
-// Output file of an export. An existing file is replaced only when the new file is complete.
+// Output file for an export. An existing file is replaced only when the new file is complete.
 import { rmSync } from 'node:fs'
 import {
   constants,

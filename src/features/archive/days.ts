@@ -310,7 +310,7 @@ export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | '
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** COPY statement that reads the rows of a table to archive, in order. */
+/** COPY statement that reads a table's rows to archive, in order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],

@@ -24,7 +24,7 @@ const settings = {
   allow_community_extensions: 'false',
 }
 
-// Size of a row group. Readers can skip a whole row group, and hold one row group in memory at a time.
+// Row group size. Readers can skip a whole row group, and hold one row group in memory at a time.
 const groupBytes = 8_000_000
 /** DuckDB's vector size, which is the minimum number of rows in a row group. */
 const leastGroup = 2048

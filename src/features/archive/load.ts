@@ -28,7 +28,7 @@ import { ArchiveFolder, archivePath } from './folder.ts'
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
-  /** Text of the query. Only the data that the query can read is loaded. */
+  /** Query text. Only the data that the query can read is loaded. */
   readonly text: string
   /** Range of archived days; undefined means all archived days. */
   readonly span?: { readonly since: string; readonly until: string } | undefined

@@ -14,7 +14,7 @@ import { knownOf, memoryOf } from './replay.ts'
 interface CadenceNight {
   readonly list: number
   readonly runDate: string
-  /** Longest interval between purchases of a query, in days. */
+  /** Longest interval, in days, between purchases of the same query. */
   readonly longestDays: number
   readonly origin: Origin
   readonly api: string

@@ -23,14 +23,14 @@ export interface KnownQuery {
 
 export interface CadenceRules {
   readonly list: string
-  /** Maximum number of days between two purchases of a query. */
+  /** Maximum number of days between two purchases of the same query. */
   readonly longest: number
   /** Maximum cost as a share of the cost of daily buying. */
   readonly share: number
 }
 
 /**
- * Maximum cost of a list as a share of the cost of daily buying: one half, minus a margin for new queries and for
+ * A list's maximum cost, as a share of the cost of daily buying: one half, minus a margin for new queries and for
  * queries that are bought early.
  */
 export const usualShare = 0.48

@@ -100,8 +100,8 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
 const inTimeNights = 2
 
 /**
- * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, with each query's moves as
- * one cluster.
+ * Adds up a replay's nights, for the given queries. The bounds are Wilson's interval, with each query's moves as one
+ * cluster.
  */
 export function sumUp(
   histories: readonly QueryHistory[],

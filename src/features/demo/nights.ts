@@ -98,7 +98,7 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today. If the history ended today, all queries of an adaptive list would already have an
+    // The sample was bought today. If the history ended today, all queries on an adaptive list would already have an
     // answer for the night, so this history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)

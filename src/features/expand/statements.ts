@@ -16,7 +16,7 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads the rounds of a target list so far. */
+/** Reads a target list's rounds so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')

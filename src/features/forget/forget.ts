@@ -240,7 +240,7 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
   return true
 }
 
-/** Placeholder for the id of a deleted query. */
+/** Placeholder for a deleted query's id. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
 // Batch sizes. Locks are held for the duration of one batch, which affects a few thousand rows.
@@ -280,7 +280,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
     .limit(answersAtOnce)
     .execute()
   const answers = found.map(({ id }) => id)
-  // The tasks of these answers, or if there are none, the tasks without an answer. The statement searches run by run,
+  // The tasks of these answers or, if there are none, the tasks without an answer. The statement searches run by run,
   // because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
   const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })

@@ -167,7 +167,7 @@ const deliverForMs = dayMs
 
 /**
  * Status codes with which a receiver rejects only the notice at hand. After any other failure, the receiver would
- * reject further notices as well.
+ * reject other notices as well.
  */
 const ownFault = new Set([400, 413, 422])
 

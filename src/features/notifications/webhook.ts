@@ -87,7 +87,7 @@ interface Notice {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Formats the body of a notice: as JSON with fields for programs, or as text for Slack. */
+/** Formats a notice's body: as JSON with fields for programs, or as text for Slack. */
 export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   const { id, kind, text, at, fields } = notice
   if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })

@@ -378,7 +378,7 @@ interface Conservation {
   readonly closing: number
 }
 
-/** Adds up every change of each account's balance: opening - used - unknown - unexplained + added = closing. */
+/** Adds up every change in each account's balance: opening - used - unknown - unexplained + added = closing. */
 export function conserveCredits(db: Database) {
   return readRows<Conservation>(db, 'conserve_credits', {})
 }

@@ -64,7 +64,7 @@ function showDashboard({ keys, publicUrl }: DashboardParts) {
 type Show = ReturnType<typeof showDashboard>
 
 function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
-  /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
+  /** Adds the route for a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
     shape: Shape,

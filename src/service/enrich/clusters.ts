@@ -1,4 +1,4 @@
-// Labels the topics that the results of a query share.
+// Labels the topics that a query's results share.
 
 import { stem, stopWords } from './labels.ts'
 
@@ -145,13 +145,13 @@ function accept(phrases: readonly (Phrase & { readonly form: string })[]): strin
   return taken.slice(0, most).map(({ form }) => capitalise(form))
 }
 
-/** Returns the most frequent spelling of a phrase. */
+/** Returns a phrase's most frequent spelling. */
 function usualForm({ forms }: Phrase): string {
   const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
   return form
 }
 
-/** Capitalises the words of a phrase that have neither capital letters nor hyphens. */
+/** Capitalises the words in a phrase that have neither capital letters nor hyphens. */
 function capitalise(form: string): string {
   return form.replace(
     /(?<![^ ])\p{Ll}[^\p{Lu} -]*(?![^ ])/gu,

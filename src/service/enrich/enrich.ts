@@ -11,7 +11,7 @@ import { headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts
 /** A provider's results, before labels are added. */
 interface Findings {
   readonly results: OrganicResult[]
-  /** Results and further candidates, because labels are based on more pages than the answer shows. */
+  /** Results and additional candidates, because labels are based on more pages than the answer shows. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly known: readonly NamedEntity[]

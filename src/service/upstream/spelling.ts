@@ -24,8 +24,8 @@ type Spellings = readonly [Spelling, ...Spelling[]]
 const nearly = 0.6
 
 // Words in the documents, and how often they occur. A word on a single page is probably a typing error on this page,
-// unless it is long and in the title of the page. Titles weigh more, because queries use their words more often. Two
-// letters such as `to`, `of` or `js` count as a word only if they are frequent.
+// unless it is long and in the page's title. Titles weigh more, because queries use their words more often. A
+// two-letter word such as `to`, `of` or `js` counts only if it is frequent.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
