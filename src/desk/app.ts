@@ -84,7 +84,7 @@ function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Fr
   return { assets, pages, page, leave: guard.sessions !== null, again: null }
 }
 
-/** Streams a file. An error that occurs before the first piece is sent is shown as a page. */
+/** Streams a file. An error that occurs before the first chunk is sent is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)

@@ -19,7 +19,7 @@ export function askedSpan(
   return { since, until, days, most }
 }
 
-/** Reads the domains typed into one field, or into several fields. */
+/** Reads the domains entered in one field or in several fields. */
 export function askedDomains(address: PageAddress): readonly string[] {
   return address
     .texts('domain')

@@ -84,7 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 
 /**
  * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
- * because such a file would mislead readers.
+ * because it would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
@@ -191,7 +191,7 @@ function nameOf(question: string): string {
   return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
-/** Finds a table or view by its typed name, and returns the name quoted for SQL. */
+/** Finds a table or view by the name that was typed, and returns the name quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
   const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()

@@ -6,7 +6,7 @@ import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
 
-/** Validates typed origins, and returns them in the format of the setting. */
+/** Validates the origins that were typed, and returns them in the setting's format. */
 export function readOrigins(typed: string): string {
   const named = typed
     .split(',')

@@ -227,7 +227,7 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True for the error of a transaction whose rows were changed concurrently. A retry may succeed at once. */
+/** True for the error of a transaction whose rows were changed concurrently. A retry may succeed immediately. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }

@@ -130,7 +130,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** Collects the words in a text, and in the definitions of all views and functions that the text names. */
+/** Collects the words in a query, and in the definitions of all views and functions that the query names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {

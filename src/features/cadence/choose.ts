@@ -74,7 +74,8 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
 }
 
 /**
- * Reads the results of queries that were sampled on earlier nights and answered, if these results are not recorded yet.
+ * Reads the results for queries that were sampled and answered on earlier nights, unless these results are already
+ * recorded.
  */
 async function readOutcomes(
   db: Database,

@@ -1,4 +1,4 @@
-// Runs the demo's nights one after the other.
+// Runs the demo's nights one after another.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'

@@ -69,7 +69,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Selects the rows in which answers name a query as a related search, and the stored bodies of these answers. */
+/** Selects the rows in which answers suggest a query as a related search, and these answers' stored bodies. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -392,7 +392,7 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return gone
 }
 
-// Marker entry in the table of words to be deleted. After an interruption, only this entry shows that the sums must be
+// Marker entry in the table of words to delete. After an interruption, only this entry shows that the sums must be
 // deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 

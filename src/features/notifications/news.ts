@@ -172,7 +172,7 @@ const deliverForMs = dayMs
 const ownFault = new Set([400, 413, 422])
 
 /**
- * Sends due notices one after the other. Returns the reason why a notice could not be sent, or null if nothing failed.
+ * Sends due notices one after another. Returns the reason why a notice could not be sent, or null if nothing failed.
  */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null

@@ -281,7 +281,7 @@ function renderHelp(title: string, texts: readonly string[]) {
   return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
 }
 
-/** Renders a text in which backticks enclose code. */
+/** Renders text in which backticks enclose code. */
 function codeIn(text: string) {
   const parts = text.split('`')
   return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))

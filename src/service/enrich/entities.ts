@@ -132,7 +132,9 @@ export class Gazetteer {
     }
   }
 
-  /** Finds every known name in a text, except names such as Grid, Content and Object, which are also everyday words. */
+  /**
+   * Finds every known name in a text, except for names such as Grid, Content and Object, which are also everyday words.
+   */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }

@@ -11,7 +11,7 @@ interface QueueLimits {
   readonly waitingPerAccount: number
 }
 
-/** One piece of work at the upstream: a whole search, or one page of it. */
+/** A unit of work at the upstream: a whole search, or one page of it. */
 export interface Turn {
   readonly account: number
   /** When this signal aborts, a turn that has not begun leaves the queue. */
