@@ -1,4 +1,4 @@
-// Builds the HTTP application of the search service: its middleware and its routes.
+// Builds the search service's HTTP application: its middleware and its routes.
 
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { compress } from 'hono/compress'
@@ -27,7 +27,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
-    // Ensures an answer in time, even if the database hangs.
+    // Ensures a timely answer, even if the database hangs.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })

@@ -136,7 +136,7 @@ export class KeyCredits {
 
   /**
    * Reserves credits for a search. Waits for credits that other requests may release. Throws a 402, or a 429 once the
-   * patience or the deadline is over.
+   * patience runs out or the deadline passes.
    */
   async reserve(order: PaidSearch): Promise<Charge> {
     const { accountId } = order.key
@@ -147,7 +147,7 @@ export class KeyCredits {
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
     try {
-      // Requests are admitted in the order of arrival, so that cheap searches cannot starve an expensive search.
+      // Requests are admitted in order of arrival, so that cheap searches cannot starve an expensive one.
       return await line(async () => {
         for (;;) {
           if (order.gone.aborted) throw clientLeft

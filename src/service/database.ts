@@ -41,7 +41,7 @@ export async function openTables(connectionString: string, size = 8) {
   }
   // For keys, credits and health. Their short statements never wait for a search.
   const pool = open(size, '')
-  // For searches. The server cancels a statement on these connections at a time limit.
+  // For searches. The server cancels a statement on these connections if it exceeds a time limit.
   const searches = open(
     searchesAtOnce,
     `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,

@@ -238,7 +238,7 @@ function noAccount(account: number): string {
   return `expected an account, got ${account}; ${npmRun('keys --')} list shows them`
 }
 
-/** SQL condition for accounts whose month has ended. The next request of such an account renews its credits. */
+/** SQL condition for accounts whose month has ended. The next request from such an account renews its credits. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 

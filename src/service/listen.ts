@@ -43,8 +43,9 @@ let accepted = 0
 let accepting: Promise<void> | null = null
 
 /**
- * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection per turn of its
- * event loop, so while searches fill the turns, a new client would wait behind hundreds of other connections.
+ * Waits until all waiting connections are accepted, or until a time limit is reached. Node accepts one connection per
+ * turn of its event loop, so while searches fill the turns, a new client would wait behind hundreds of other
+ * connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))

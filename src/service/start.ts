@@ -29,7 +29,7 @@ export interface ServiceOptions {
   readonly drift?: string | undefined
   /** If true, most answers change only after days or weeks. */
   readonly calm?: boolean
-  /** The clock that determines the day of changing answers. */
+  /** Clock for answers that change from day to day. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
   /** Dashboard password; if unset, the dashboard opens on this machine only. */

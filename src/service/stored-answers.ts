@@ -10,7 +10,7 @@ import type { Search, SearchResponse } from './schemas.ts'
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** A request's right to answer its idempotency key. */
+/** A request's right to produce the answer for its idempotency key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 export function readIdempotencyKey(header: string | undefined): string | null {

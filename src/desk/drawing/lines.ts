@@ -323,7 +323,7 @@ function fileName(title: string): string {
 function timeLabels(grain: LineChart['grain'], { x, within, left, right }: Frame) {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
   const days = grain !== 'instant' || within[1] - within[0] > 2 * dayMs
-  // Skips ticks that would be hours on an axis of days, or fractions of a second.
+  // Skips ticks that would fall on hours if the axis shows days, or on fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const texts = wordsFor(days, shown)

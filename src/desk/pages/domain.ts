@@ -261,7 +261,7 @@ interface ShareFound {
 interface ShareTitle {
   /** One-sentence description of the chart. */
   readonly picture: string
-  /** Description of the counted queries, and of how they are counted. */
+  /** Describes which queries are counted, and how. */
   readonly about: Html | string
 }
 

@@ -63,7 +63,7 @@ interface Measurements {
 /**
  * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
  * when enough consecutive answers show a change from the answer before them. The rule sets how many are enough. The
- * alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
+ * alert recovers at the first answer that no longer shows the change. Answers that do not cover the subject are
  * skipped.
  */
 export function decideAlert(

@@ -216,7 +216,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Reads people's current decisions, newest first. */
+/** Reads the current manual decisions, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

@@ -289,7 +289,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks on all answered queries: on the later day, and on the earlier day. */
+  /** Share of clicks across all answered queries: on the later day, and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number

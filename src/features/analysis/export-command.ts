@@ -252,7 +252,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes all digits of numbers and times, and each value in its column's type. Parsing and formatting the
-  // values in this process would lose both. The statement selects `line.*`, because a column may be named line.
+  // The server preserves all digits of numbers and times, and each column's type. Parsing and formatting the values in
+  // this process would lose both. The statement selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

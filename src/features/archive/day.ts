@@ -46,7 +46,7 @@ interface ArchiveTools extends FiledPlace {
 }
 
 interface Passage extends ArchiveTools {
-  /** Called after each step. Tests use this function to interrupt the archiving. */
+  /** Called after each step. Tests use this function to interrupt archiving. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 

@@ -189,7 +189,7 @@ const filings: Readonly<Record<string, Filing>> = {
   },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
-    // The value is converted through a type without time zone, which is formatted many times faster.
+    // The value is converted through a type without a time zone, which is formatted many times faster.
     copy: (cell) =>
       `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
   },

@@ -54,7 +54,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Creates or opens the folder. Rejects a folder that contains the archive of another installation. */
+  /** Creates or opens the folder. Rejects a folder that contains another installation's archive. */
   async claim(installation: string): Promise<void> {
     await changing(this.path, () => mkdir(this.path, { recursive: true }))
     const there = await this.readText('archive.json')

@@ -107,7 +107,7 @@ const problems: Readonly<Record<string, string>> = {
 }
 
 /**
- * Error for a location on disk that can't be written. `instead` names the flag or setting that chooses another
+ * Error for a location on disk that can't be written to. `instead` names the flag or setting that chooses another
  * location.
  */
 export function unwritable(

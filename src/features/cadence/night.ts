@@ -87,7 +87,7 @@ function rest(
   today: number,
 ): CadenceDecision {
   const decision = { id, interval, due: today, byChance: false }
-  // An answer dated in the future comes from a wrong clock, so it is not used for this night.
+  // An answer dated in the future comes from a clock that was wrong, so it is not used for this night.
   if (last === null || last.day > today) {
     return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }

@@ -24,7 +24,7 @@ export interface ReplayedNight {
   readonly queries: number
   /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
-  /** Bought queries that could be skipped, but are bought as a random sample. */
+  /** Queries that could be skipped, but are bought as a random sample. */
   readonly byChance: readonly string[]
 }
 
@@ -142,7 +142,7 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
-/** A page that entered or left a query's top ten, as daily buying would show. */
+/** A page that entered or left a query's top ten, as seen with daily buying. */
 interface Move extends Omit<Change, 'since'> {
   readonly id: string
   /** Number of nights until the move is seen; null if the move is never seen. */

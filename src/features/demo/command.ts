@@ -68,7 +68,7 @@ interface Starts {
 
 interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly faults: boolean
-  /** True for the history that the demo without flags creates. */
+  /** True for the history that the demo creates without flags. */
   readonly first: boolean
   readonly cadence: boolean
 }

@@ -178,7 +178,7 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
 }
 
 type ExpandStep =
-  /** Workers have not answered all added queries yet. */
+  /** Workers have not yet bought answers to all added queries. */
   | { readonly kind: 'wait'; readonly round: number }
   /**
    * Queries were added earlier but never bought, because planning was interrupted or credits ran out. They are planned

@@ -33,7 +33,7 @@ const blank = '(forgotten)'
 interface Place {
   readonly table: keyof DB
   readonly where: Expression<SqlBool>
-  /** New values of the columns; null deletes the row. */
+  /** New column values; null deletes the row. */
   readonly set: object | null
 }
 

@@ -206,7 +206,7 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
   }
 }
 
-/** A notice that this process may send for a limited time, with the number of tries, including the current try. */
+/** A notice that this process may send for a limited time, with the number of attempts, including the current one. */
 type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
 
 /** Claims the oldest due notice for a limited time. Concurrent processes get different notices. */
@@ -244,7 +244,7 @@ export async function claimNotice(
 }
 
 /**
- * Postpones a notice after a failure. If the notice was recorded too long ago, gives it up instead and returns `true`.
+ * Postpones a notice after a failure. If the notice was recorded too long ago, abandons it instead and returns `true`.
  */
 async function putOffNotice(
   db: Database,
@@ -297,7 +297,7 @@ export async function listNotices(db: Database, limit: number) {
     .execute()
 }
 
-/** Counts the waiting notices, and the notices that were given up in the last day. */
+/** Counts the waiting notices, and the notices that were abandoned in the last day. */
 export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')

@@ -1,4 +1,4 @@
-// The program `querymill`: finds a command by name and runs it.
+// The `querymill` program: finds a command by name and runs it.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'

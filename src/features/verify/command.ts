@@ -216,7 +216,7 @@ interface StoredPage {
 }
 
 /**
- * Reads answer bodies, with the figures stored beside them, in batches. `sample` is the size of a random sample; null
+ * Reads answer bodies, with the figures stored with them, in batches. `sample` is the size of a random sample; null
  * means all answers.
  */
 async function* readProofs(db: Database, sample: number | null, size: number) {

@@ -130,7 +130,7 @@ export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts
   })
 }
 
-/** Returns the relative address of the service, as seen from the requested page. */
+/** Returns the service's relative address, as seen from the requested page. */
 function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }

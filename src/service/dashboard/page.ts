@@ -18,7 +18,7 @@ import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
 type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** Relative address of the service, because a proxy may add a prefix to all paths. */
+  /** The service's relative address, because a proxy may add a prefix to all paths. */
   readonly root: string
   readonly title?: string
   readonly problem?: string | undefined
@@ -106,7 +106,7 @@ function renderIssued({ key, kind, credits, account }: IssuedKey, address: strin
   ])
 }
 
-/** Names the accounts in use that have few credits left. */
+/** Lists the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
   const lines = new Set(low.map((key) => `Account ${key.account}: ${key.credits} of ${key.quota}`))

@@ -25,7 +25,7 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < fewest) return []
-  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
+  // Among many pages, two may share a phrase by chance, unless the phrase is a known name.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {

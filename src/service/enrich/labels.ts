@@ -56,7 +56,9 @@ export function labelSentiment(q: string, texts: readonly string[]) {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/** Sums the values of the words, negated after a negation, and divides by the square root of the number of words. */
+/**
+ * Sums the words' values, reversing the sign after a negation, and divides by the square root of the number of words.
+ */
 export function tone(text: string): number {
   const words =
     text
@@ -98,7 +100,7 @@ export function relateSearches(
   return [...found.values()].slice(0, 8)
 }
 
-/** True for a title that contains the query's subject, adds words to it, and is short enough to type. */
+/** True if a title contains the query's subject, adds words to it, and is short enough to type. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)

@@ -105,11 +105,11 @@ export class FairQueue {
     }
   }
 
-  /** Counts the turns that are served before a new turn of the account. */
+  /** Counts the turns that are served before a new turn for the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts that come before this account in the round are served one more turn.
+    // Accounts that come before this account in the round get one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own

@@ -194,7 +194,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left]
 }
 
-/** Returns the host, and the path without its last part. Pages of the same kind are in the same folder. */
+/** Returns the host, and the path without its last segment. Pages of the same kind are in the same folder. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -124,7 +124,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** Returns the last day on which the pages of a query moved. */
+/** Returns the last day on which a query's pages moved. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < calmness.restless) return day
   const { least, most } = calmness

@@ -120,7 +120,7 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
   ['CreativeWork', ['P50', 'P57', 'P175']],
 ]
 
-/** Determines the type of an infobox from the Wikidata properties that the infobox lists. */
+/** Determines an infobox's type from the Wikidata properties that the infobox lists. */
 function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]): NamedEntity {
   const found = typeByProperty.find(([, ids]) =>
     attributes.some(({ entity }) => ids.includes(entity)),

