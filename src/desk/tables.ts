@@ -34,7 +34,7 @@ const restMs = 1_000
 const originsForMs = 10_000
 const leastKeptMs = 2_000
 /**
- * Error codes for a table, view, column, function or schema that was not found: the database was migrated to a
+ * Error codes for a table, view, column, function or schema that was not found, because the database was migrated to a
  * different release after it was opened.
  */
 const otherSchema = /^(42P01|42703|42883|3F000)$/

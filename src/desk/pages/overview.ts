@@ -60,7 +60,7 @@ export function overviewLead({ standing }: OverviewFound): string {
   return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
 }
 
-/** Combined click share of all our own domains on a day; null if the share is unknown. */
+/** Combined click share of all of our own domains on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // If the day has no share, the most recent share before that day is used.

@@ -1,4 +1,4 @@
-// Names of queries, domains, pages and lists, with links to their pages.
+// Names for queries, domains, pages and lists, with links to their pages.
 
 import { groupBy } from '../../base/query.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'

@@ -87,7 +87,7 @@ function checkDisk(home: string): string {
   )
 }
 
-/** Checks the database server. URL, schema and login were already checked when the database was opened. */
+/** Checks the database server. The URL, schema and login were already checked when the database was opened. */
 async function checkDatabase({ db, config }: Mill): Promise<string> {
   const sent = Date.now()
   const { rows } = await sql<{ version: number; encoding: string; now: Date; makes: boolean }>`

@@ -41,8 +41,8 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
 const patience = 30
 
 /**
- * Computes the sums of finished days. Each day is stored atomically, so after an interruption, running the command
- * again continues the work.
+ * Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued by
+ * running the command again.
  */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const { since } = options
