@@ -72,9 +72,7 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/**
- * Returns a string that is the same for equal requests. A parameter with its default value equals an absent parameter.
- */
+/** Returns a string that is the same for equal requests. A default value is the same as an absent parameter. */
 function identityOf(search: Search): string {
   const hl = search.hl?.toLowerCase() === 'en' ? null : search.hl
   const device = search.device === 'desktop' ? null : search.device

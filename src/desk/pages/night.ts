@@ -195,10 +195,7 @@ function drawCost(run: RunFacts): Html {
 
 type RunFacts = RunFound['run']
 
-/**
- * A position that one of our domains gained or lost in a run. If no domains are configured as our own, any domain
- * counts.
- */
+/** A position that one of our domains gained or lost in a run. If none are configured, any domain counts. */
 interface RunMove {
   readonly query_id: string
   readonly q: string

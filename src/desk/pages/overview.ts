@@ -1,4 +1,4 @@
-// The first page: the current state, changes, and anything that needs attention.
+// The Overview page: the current state, changes, and anything that needs attention.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'

@@ -238,9 +238,7 @@ export async function readReport(trx: Database, order: ReportOrder) {
   }
 }
 
-/**
- * Reads the domains with their position changes on the newest full day, and with notes numbered as in the whole report.
- */
+/** Reads the domains, their position changes on the newest full day, and notes numbered as in the whole report. */
 async function readHeld(
   trx: Database,
   { domains, span, day, previous, notes, suspect }: Figures,

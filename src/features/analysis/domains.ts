@@ -158,9 +158,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/**
- * Adds one of our own domains or a rival's domain, with its label and period. Replaces a line with the same start date.
- */
+/** Adds one of our own or a rival's domain, with label and period. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -260,10 +258,7 @@ export interface KnownDomain {
   readonly label: string | null
 }
 
-/**
- * Finds a domain, one of our own sites or a rival's site by name; null if no answer and no domain line contains the
- * name.
- */
+/** Finds a domain, our own site or a rival's site by name; null if no answer or domain line contains the name. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [

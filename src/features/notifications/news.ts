@@ -61,10 +61,7 @@ export function startNotices(
 // but ends before the next minute's tick.
 const sendWithinMs = 15_000
 
-/**
- * Performs one check at the end of a tick. Waits up to a time limit, and leaves the remaining notices to the next
- * process.
- */
+/** Performs one check at the end of a tick. At a time limit, leaves the remaining notices to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -74,9 +71,7 @@ export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>)
   say(`${problem}; notices that were not sent are kept and tried again`)
 }
 
-/**
- * Records events and sends due notices. Returns the reason why a notice could not be sent, or null if nothing failed.
- */
+/** Records events and sends due notices. Returns the reason for a failure, or null if nothing failed. */
 export async function sendNotices(db: Database, options: NoticeOptions): Promise<string | null> {
   try {
     await recordNotices(db, options)
@@ -171,9 +166,7 @@ const deliverForMs = dayMs
  */
 const ownFault = new Set([400, 413, 422])
 
-/**
- * Sends due notices one after another. Returns the reason why a notice could not be sent, or null if nothing failed.
- */
+/** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {

@@ -13,10 +13,7 @@ const corpusLock = 7_361_002
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/**
- * Loads the shipped corpus unless it is already loaded. If several services start at once, the others wait for the
- * first.
- */
+/** Loads the shipped corpus if it is not loaded yet. Services that start at the same time wait for the first. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')

@@ -38,10 +38,7 @@ export async function enrich(
   }
 }
 
-/**
- * Returns the title and text of each page, without sentences that occur on earlier pages, such as menus and copied
- * text.
- */
+/** Returns the title and text of each page, without sentences found on earlier pages, such as menus and copies. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {

@@ -30,8 +30,8 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
 }
 
 /**
- * Returns the names that occur in at least two results, most frequent first. A name in a single result may be there by
- * chance.
+ * Returns the names that occur in at least two results, most frequent first. Names in a single result may be
+ * coincidental.
  */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
@@ -132,9 +132,7 @@ export class Gazetteer {
     }
   }
 
-  /**
-   * Finds every known name in a text, except for names such as Grid, Content and Object, which are also everyday words.
-   */
+  /** Finds every known name in a text, except names that are also everyday words, such as Grid and Content. */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }

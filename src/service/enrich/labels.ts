@@ -56,9 +56,7 @@ export function labelSentiment(q: string, texts: readonly string[]) {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/**
- * Sums the words' values, reversing the sign after a negation, and divides by the square root of the number of words.
- */
+/** Sums the words' values, reversed after a negation, and divides by the square root of the number of words. */
 export function tone(text: string): number {
   const words =
     text

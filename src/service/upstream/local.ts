@@ -50,9 +50,7 @@ interface Parts {
   readonly tables: Tables
   readonly drift: Drift
   readonly gazetteer: Gazetteer
-  /**
-   * Pages found by earlier searches. A history repeats its queries every day, and no document changes in the meantime.
-   */
+  /** Pages found by earlier searches. A history repeats its queries every day, and documents do not change. */
   readonly foundBefore: Map<string, ReturnType<typeof findPages>> | null
 }
 

@@ -190,10 +190,7 @@ export async function findJoined(
   return corrections
 }
 
-/**
- * Splits unknown words into two known words each. If there are several ways to split a word, the most frequent words
- * are chosen.
- */
+/** Splits unknown words into two known words each, choosing the most frequent words if there are several ways. */
 export async function findSplit(
   run: Statements,
   strange: readonly string[],
