@@ -35,9 +35,7 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 }
 
-/**
- * Spec gap 7: only the codes for 401 and 403 are documented. The others are also the HTTP reason phrase, in capitals.
- */
+/** Spec gap 7: only the codes for 401 and 403 are documented. The others, too, are the HTTP phrase in capitals. */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }

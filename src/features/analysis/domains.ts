@@ -158,7 +158,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds one of our own or a rival's domain, with label and period. Replaces a line with the same start date. */
+/** Adds a domain of our own or of a rival, with its label and period. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx

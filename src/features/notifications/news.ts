@@ -61,7 +61,7 @@ export function startNotices(
 // but ends before the next minute's tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. At a time limit, leaves the remaining notices to the next process. */
+/** Performs one check at the end of a tick. After a time limit, leaves the rest to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return

@@ -29,10 +29,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
     .slice(0, mostEntities)
 }
 
-/**
- * Returns the names that occur in at least two results, most frequent first. Names in a single result may be
- * coincidental.
- */
+/** Returns the names found in at least two results, most frequent first. A name in only one may be coincidental. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const entity of lists.flatMap((list) => [...new Set(list)])) {
