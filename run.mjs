@@ -1,6 +1,6 @@
-// Starts a job: `node run.mjs status --json`. For words that name no job, starts the package's program: `node run.mjs
-// run retry`. Runs the compiled program if it is newer than every source, or else the sources through tsx. `node
-// run.mjs --build` compiles; npm runs this after installation.
+// Starts a job: `node run.mjs status --json`. If the first word is not a job, starts the package's program: `node
+// run.mjs run retry`. Runs the compiled program if it is newer than every source file; otherwise, runs the sources
+// through tsx. `node run.mjs --build` compiles the program; npm does so after installation.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ function build() {
     cwd: root,
     stdio: 'inherit',
   })
-  // A source that was saved while the compiler ran counts as newer.
+  // A source file that is saved during compilation counts as newer.
   writeFileSync(mark, '')
   utimesSync(mark, begun, begun)
 }
@@ -46,7 +46,7 @@ function isFresh() {
   )
 }
 
-/** Time of the last change to a file, or to a folder and everything in it. */
+/** Time of the last change to a file, or to a folder or anything in it. */
 function newest(path) {
   const found = statSync(path)
   if (!found.isDirectory()) return found.mtimeMs

@@ -1,4 +1,4 @@
-// Flags and help text of the `alerts` command.
+// Flags and help text for the `alerts` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

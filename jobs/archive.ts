@@ -1,4 +1,4 @@
-// Flags and help text of the `archive` command.
+// Flags and help text for the `archive` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 

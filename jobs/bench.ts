@@ -1,4 +1,4 @@
-// Flags and help text of the `bench` command.
+// Flags and help text for the `bench` command.
 
 import { benchNames } from '../test/bench/names.ts'
 import { runCommand } from '../src/base/cli/command.ts'

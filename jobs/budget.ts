@@ -1,4 +1,4 @@
-// Flags and help text of the `budget` command.
+// Flags and help text for the `budget` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

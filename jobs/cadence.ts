@@ -1,4 +1,4 @@
-// Flags and help text of the `cadence` command.
+// Flags and help text for the `cadence` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `cancel` command.
+// Flags and help text for the `cancel` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

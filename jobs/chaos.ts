@@ -1,4 +1,4 @@
-// Flags and help text of the `chaos` command.
+// Flags and help text for the `chaos` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `corpus` command.
+// Flags and help text for the `corpus` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

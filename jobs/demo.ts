@@ -1,4 +1,4 @@
-// Flags and help text of the `demo` command.
+// Flags and help text for the `demo` command.
 
 import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/features/demo/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

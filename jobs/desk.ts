@@ -1,4 +1,4 @@
-// Flags and help text of the `desk` command.
+// Flags and help text for the `desk` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `doctor` command.
+// Flags and help text for the `doctor` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `domains` command.
+// Flags and help text for the `domains` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

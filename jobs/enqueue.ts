@@ -1,4 +1,4 @@
-// Flags and help text of the `enqueue` command.
+// Flags and help text for the `enqueue` command.
 
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `expand` command.
+// Flags and help text for the `expand` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `export` command.
+// Flags and help text for the `export` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { withheld } from '../src/base/database/reader-role.ts'

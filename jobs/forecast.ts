@@ -1,4 +1,4 @@
-// Flags and help text of the `forecast` command.
+// Flags and help text for the `forecast` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { countFlag } from '../src/base/cli/flags.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `forget` command.
+// Flags and help text for the `forget` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `health` command.
+// Flags and help text for the `health` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `init` command.
+// Flags and help text for the `init` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `keys` command.
+// Flags and help text for the `keys` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import type { KeysOptions } from '../src/service/keys-command.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `migrate` command.
+// Flags and help text for the `migrate` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `nightly` command.
+// Flags and help text for the `nightly` command.
 
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

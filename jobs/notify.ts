@@ -1,4 +1,4 @@
-// Flags and help text of the `notify` command.
+// Flags and help text for the `notify` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

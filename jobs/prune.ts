@@ -1,4 +1,4 @@
-// Flags and help text of the `prune` command.
+// Flags and help text for the `prune` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 

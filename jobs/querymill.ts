@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The program in an installed package: `querymill work --drain` corresponds to `npm run work -- --drain` in a checkout.
+// Entry point of an installed package: `querymill work --drain` corresponds to `npm run work -- --drain` in a checkout.
 import { dispatch } from '../src/features/package/querymill.ts'
 
 const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))

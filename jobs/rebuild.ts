@@ -1,4 +1,4 @@
-// Flags and help text of the `rebuild` command.
+// Flags and help text for the `rebuild` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

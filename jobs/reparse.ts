@@ -1,4 +1,4 @@
-// Flags and help text of the `reparse` command.
+// Flags and help text for the `reparse` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

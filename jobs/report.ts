@@ -1,4 +1,4 @@
-// Flags and help text of the `report` command.
+// Flags and help text for the `report` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'

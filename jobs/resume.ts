@@ -1,4 +1,4 @@
-// Flags and help text of the `resume` command.
+// Flags and help text for the `resume` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

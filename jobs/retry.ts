@@ -1,4 +1,4 @@
-// Flags and help text of the `retry` command.
+// Flags and help text for the `retry` command.
 
 import { runCommand, addYes } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

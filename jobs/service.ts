@@ -1,4 +1,4 @@
-// Flags and help text of the `service` command.
+// Flags and help text for the `service` command.
 
 import type { ServiceFlags } from '../src/service/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `sql` command.
+// Flags and help text for the `sql` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `stack` command.
+// Flags and help text for the `stack` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

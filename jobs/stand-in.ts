@@ -1,4 +1,4 @@
-// Flags and help text of the `stand-in` command.
+// Flags and help text for the `stand-in` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

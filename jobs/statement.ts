@@ -1,4 +1,4 @@
-// Flags and help text of the `statement` command.
+// Flags and help text for the `statement` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

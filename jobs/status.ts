@@ -1,4 +1,4 @@
-// Flags and help text of the `status` command.
+// Flags and help text for the `status` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'

@@ -1,4 +1,4 @@
-// Flags and help text of the `trust` command.
+// Flags and help text for the `trust` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,4 +1,4 @@
-// Flags and help text of the `verify` command.
+// Flags and help text for the `verify` command.
 
 import { runCommand } from '../src/base/cli/command.ts'
 

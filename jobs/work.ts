@@ -1,4 +1,4 @@
-// Flags and help text of the `work` command.
+// Flags and help text for the `work` command.
 
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'

@@ -4,7 +4,7 @@ import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone
 
 export class BadAddress extends Error {}
 
-/** Error for an address of something that does not exist. */
+/** Error for an address that refers to something that does not exist. */
 export class NotThere extends Error {}
 
 const longestText = 8_000
@@ -12,7 +12,7 @@ const firstDay = '2000-01-01'
 const lastDay = '2199-12-31'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Path names and filters of an address. All of these values are untrusted. */
+/** Path parameters and filters in an address. All values are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
   readonly #filters: URLSearchParams
@@ -26,7 +26,7 @@ export class PageAddress {
     return this.#path[name] ?? ''
   }
 
-  /** Number in the path. Any other text counts as not found. */
+  /** Number in the path. Any other text is treated as not found. */
   id(name: string): number {
     const text = this.part(name)
     const id = Number(text)
@@ -34,7 +34,7 @@ export class PageAddress {
     throw new NotThere(`There is no ${name} ${quoted(text)}: expected a number.`)
   }
 
-  /** Dictionary id in the path, such as the id of a query. */
+  /** Dictionary id in the path, such as a query id. */
   uuid(name: string): string {
     const text = this.part(name)
     if (uuid.test(text)) return text.toLowerCase()
@@ -61,12 +61,12 @@ export class PageAddress {
     return this.#filters.getAll(name).filter((text) => text.trim() !== '' && !text.includes('\0'))
   }
 
-  /** True for a checked checkbox: `name=1`, `name=on` or `name=show`. */
+  /** True if a checkbox is checked: `name=1`, `name=on` or `name=show`. */
   ticked(name: string): boolean {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** Value of a filter that allows only certain words. The first word is the default. */
+  /** Filter value that must be one of the given words. The first word is the default. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]
@@ -75,7 +75,7 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected one of ${words.join(', ')}, got ${quoted(text)}.`)
   }
 
-  /** Value of a filter as a positive whole number. `fallback` is the default. */
+  /** Filter value as a positive whole number. `fallback` is the default. */
   whole(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const text = this.text(name)
     if (text === null) return fallback
@@ -84,13 +84,13 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected a whole number from 1 to ${most}, got ${quoted(text)}.`)
   }
 
-  /** Value of a filter as a calendar day; null if the filter is missing. */
+  /** Filter value as a calendar day; null if the filter is missing. */
   day(name: string): string | null {
     const text = this.text(name)
     return text === null ? null : expectDay(name, text)
   }
 
-  /** A missing end is `today`. A missing start is chosen so that the period has `days` days. */
+  /** A missing end defaults to `today`. A missing start defaults to the day that makes the period `days` days long. */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)

@@ -27,7 +27,7 @@ const assetHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Defines all routes of the desk. Apart from signing in and out, all routes accept only GET. */
+/** Defines all desk routes. Except for signing in and out, all routes accept only GET. */
 export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   const app = new Hono<DeskEnv>()
   app.use(async (c, next) => {
@@ -84,7 +84,7 @@ function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Fr
   return { assets, pages, page, leave: guard.sessions !== null, again: null }
 }
 
-/** Streams a file. An error before the first piece is sent is shown as a page. */
+/** Streams a file. An error that occurs before the first chunk is sent is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await readingOf(parts, address, c.req.raw.signal)

@@ -26,14 +26,14 @@ function assetOf(name: string, type: string) {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** Page headers, which prevent a page from loading anything from other origins. */
+/** Headers that prevent a page from loading anything from other origins. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // "no-referrer" would send our own forms without an origin.
+  // With "no-referrer", browsers would send our own forms without an origin.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

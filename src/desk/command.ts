@@ -110,7 +110,7 @@ const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
 
-/** Opens the port at once, and the database as soon as it is reachable. */
+/** Opens the port immediately, and the database as soon as it is reachable. */
 export async function serveDesk(
   options: DeskPlace & { readonly config: Config; readonly report: (line: string) => void },
 ): Promise<OpenDesk> {

@@ -194,13 +194,13 @@ export class Sessions {
     this.#password = derive(password.reveal(), this.#salt, keyBytes)
   }
 
-  /** Checks a password in constant time. Counts the try as wrong before the check. */
+  /** Checks a password in constant time. Counts the attempt as failed before the check. */
   async enter(typed: string, from: string) {
     const now = Date.now()
     this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
     const mine = this.#wrong.filter((one) => one.from === from).length
     if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return 'wait'
-    // Each try counts as wrong until it is proved right, so that concurrent tries can't bypass the limit.
+    // Each attempt counts as failed until it succeeds, so that concurrent attempts can't bypass the limit.
     const mark = { at: now, from }
     this.#wrong.push(mark)
     const given = await derive(typed, this.#salt, keyBytes)

@@ -9,7 +9,7 @@ import type { DeskPage, PagePlace, View } from './page.ts'
 export interface Frame {
   readonly assets: Assets
   readonly pages: readonly DeskPage[]
-  /** The page that is shown; null for a problem and for the sign-in form. */
+  /** The page that is shown; null for a problem page and for the sign-in form. */
   readonly page: DeskPage | null
   /** True if visitors sign in with a password, so that a sign-out form is shown. */
   readonly leave: boolean

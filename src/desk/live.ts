@@ -17,11 +17,11 @@ const everyMs = 2_000
 const mostVisitors = 200
 /**
  * Maximum number of pending events. A visitor who does not read events is disconnected before the pending events fill
- * the memory.
+ * up memory.
  */
 const mostWaiting = 64
 
-/** Reads the data once for all visitors of the same page, and only while the page has visitors. */
+/** Reads the data once for all visitors to the same page, and only while the page has visitors. */
 class LiveRoom {
   readonly #desk: DeskGround
   readonly #page: DeskPage
@@ -52,7 +52,7 @@ class LiveRoom {
     while (this.#visitors.size > 0 && !this.#closed.aborted) {
       const began = performance.now()
       const event = `data: ${JSON.stringify(await this.#look())}\n\n`
-      // Unchanged parts are not sent again. In their place, a short comment shows that the connection is alive.
+      // Unchanged parts are not sent again. Instead, a short comment shows that the connection is alive.
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)
@@ -62,7 +62,7 @@ class LiveRoom {
     this.#last = ''
   }
 
-  /** Reads the HTML of the parts by element id, or the reason why the page could not be read. */
+  /** Reads the parts' HTML by element id, or the reason why the page could not be read. */
   async #look() {
     try {
       const address = new PageAddress({}, new URLSearchParams())
@@ -128,7 +128,7 @@ export class LiveRooms {
           const forget = room.add(send)
           leave = () => {
             forget()
-            // Without this line, the listener of every past visitor would stay in memory.
+            // Without this line, every past visitor's listener would stay in memory.
             closing.removeEventListener('abort', end)
           }
           gone.addEventListener('abort', end, { once: true })

@@ -15,9 +15,9 @@ export interface DeskReading {
   readonly pool: Pool
   /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
   readonly walled: boolean
-  /** Current day in the configured zone. */
+  /** Current day in the configured time zone. */
   readonly today: string
-  /** Origins of answers shown, such as `live,sandbox`. */
+  /** Origins of the answers shown, such as `live,sandbox`. */
   readonly origins: string
   /** If true, includes the answers of suspect runs. */
   readonly suspects: boolean
@@ -27,7 +27,7 @@ export interface DeskReading {
   readonly signal: AbortSignal
   /** Reads a snapshot of the data that analysts may read, in the read-only role. */
   readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
-  /** Reads optional data like `books`, but returns null if reading takes longer than a second. */
+  /** Reads optional data in the same way as `books`, but returns null if reading takes longer than a second. */
   readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
   /** Reads a snapshot of everything, including internal tables, in a read-only transaction. */
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
@@ -45,7 +45,7 @@ export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'susp
     path: string,
     filters?: Readonly<Record<string, string | number | null>>,
   ) => string | null
-  /** Builds the id of an element. Parts that occur more than once need distinct ids. */
+  /** Builds an element id. Parts that occur more than once need distinct ids. */
   readonly id: (name: string) => string
   /** True in a report file, where a form has no server to send requests to. */
   readonly still: boolean
@@ -63,7 +63,7 @@ export interface View {
 /** Parts of a page that are updated while it is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
-/** A page without the types of its recipe: all pages have this one type. */
+/** A page without its recipe's type parameters, so that all pages have the same type. */
 export interface DeskPage {
   /** Path pattern, such as `/nights/:schedule/:date`. */
   readonly path: string
@@ -79,7 +79,7 @@ export interface DeskPage {
 /** Steps for building a page: parse its address, read its data, and draw its HTML. */
 interface PageRecipe<Asked, Found> extends Omit<DeskPage, 'answer'> {
   readonly ask: (address: PageAddress, today: string) => Asked
-  /** Throws `NotThere` with a sentence if an id does not exist. */
+  /** Throws `NotThere` with an explanation if an id does not exist. */
   readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
   readonly show: (found: Found, place: PagePlace, asked: Asked) => View
 }
@@ -99,7 +99,7 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
 interface Sent {
   /** The default is CSV. */
   readonly type?: string
-  /** File name. Because of the name, the browser saves the file instead of displaying it. */
+  /** File name under which the browser saves the download instead of displaying it. */
   readonly name: string
   readonly pieces: AsyncIterable<string | Uint8Array> | Buffer
 }

@@ -1,4 +1,4 @@
-// Draws the page that is shown in place of a page that failed.
+// Draws the page that replaces a page that failed.
 
 import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'

@@ -34,7 +34,7 @@ const restMs = 1_000
 const originsForMs = 10_000
 const leastKeptMs = 2_000
 /**
- * Error codes for a table, view, column, function or schema that was not found: the database was migrated to a
+ * Error codes for a table, view, column, function or schema that was not found, because the database was migrated to a
  * different release after it was opened.
  */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
@@ -131,10 +131,7 @@ class Recent<Value> {
 // Factor that limits periodic work to about a twentieth of the time.
 const restShare = 20
 
-/**
- * Time to wait before repeating work that started at the time `began`, so that a slow database is not queried
- * continuously.
- */
+/** Time to wait before repeating work that started at `began`, so that a slow database is not queried continuously. */
 export function restAfter(began: number, leastMs: number): number {
   return Math.max(leastMs, (performance.now() - began) * restShare)
 }

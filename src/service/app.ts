@@ -1,4 +1,4 @@
-// Builds the HTTP application of the search service: its middleware and its routes.
+// Builds the search service's HTTP application: its middleware and its routes.
 
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
 import { compress } from 'hono/compress'
@@ -27,14 +27,14 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
-    // Ensures an answer in time, even if the database hangs.
+    // Ensures a timely answer, even if the database hangs.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))
-  // Pages of the dashboard are never compressed. They contain secrets beside reflected input, and the compressed length
-  // of a page would reveal the secrets (BREACH).
+  // Dashboard pages are never compressed. They contain secrets alongside reflected input, and a page's compressed
+  // length would reveal the secrets (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
@@ -53,7 +53,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return app
 }
 
-// Time that is left after the deadline of a search to settle the search.
+// Time left after a search's deadline to settle the search.
 const settlementMs = 3000
 
 const security = [{ bearer: [] }, { parameter: [] }]
@@ -118,7 +118,7 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
-    // Parsing drops the fields of a day that are not in the schema.
+    // Parsing drops a day's fields that are not in the schema.
     const usage = usageResponse.parse({
       success: true,
       plan: key.plan,

@@ -28,7 +28,7 @@ export async function runService({
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const config = readConfig(env, flags)
-  // Error responses link to a help page. If the service listens on all interfaces, no default address of this page
+  // Error responses link to a help page. If the service listens on all interfaces, no default address for this page
   // works for every client.
   if (config.publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
@@ -36,7 +36,7 @@ export async function runService({
     )
   }
   const log = await openLog('service')
-  // Requests are logged with the level `info`, and problems with higher levels.
+  // Requests are logged at the `info` level, and problems at higher levels.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),

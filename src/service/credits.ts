@@ -1,4 +1,4 @@
-// Reserves, settles and refunds the credits of a request, and limits the request rate of an account.
+// Reserves, settles and refunds a request's credits, and limits an account's request rate.
 
 import pLimit, { type LimitFunction } from 'p-limit'
 import type pg from 'pg'
@@ -15,7 +15,7 @@ export interface PaidSearch {
   readonly search: Search
   /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` by which the request must be answered or given up. */
+  /** Time on the `performance.now()` clock by which the request must be answered or given up. */
   readonly deadline: number
 }
 
@@ -69,7 +69,7 @@ interface ChargeEnding {
   readonly keep: Readonly<Record<'key' | 'token' | 'answer', string>> | null
 }
 
-/** Charges a request, and returns the balance; charges nothing and returns null if it was refunded as dead. */
+/** Charges a request, and returns the balance; charges nothing and returns null if the request was refunded as dead. */
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
@@ -135,8 +135,8 @@ export class KeyCredits {
   }
 
   /**
-   * Reserves the credits of a search. Waits for credits that other requests may release. Throws a 402, or after the
-   * patience or the deadline a 429.
+   * Reserves credits for a search. Waits for credits that other requests may release. Throws a 402, or a 429 once the
+   * patience runs out or the deadline passes.
    */
   async reserve(order: PaidSearch): Promise<Charge> {
     const { accountId } = order.key
@@ -147,7 +147,7 @@ export class KeyCredits {
     const line = this.#lines.get(accountId) ?? pLimit(1)
     this.#lines.set(accountId, line)
     try {
-      // Requests are admitted in the order of arrival, so that cheap searches cannot starve an expensive search.
+      // Requests are admitted in order of arrival, so that cheap searches cannot starve an expensive one.
       return await line(async () => {
         for (;;) {
           if (order.gone.aborted) throw clientLeft
@@ -163,7 +163,7 @@ export class KeyCredits {
   }
 }
 
-/** Counts a request of an account with a limit per second, and returns headers that name the limit. */
+/** Counts a request against its account's limit per second, if any, and returns headers that state the limit. */
 export async function countRequest(
   pool: pg.Pool,
   { accountId, rate }: FoundKey,

@@ -1,4 +1,4 @@
-// Opens the tables of the service and applies its migrations.
+// Opens the service's tables, and applies its migrations.
 
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -13,11 +13,11 @@ import type { Closers } from '../base/waiting.ts'
 
 export type Tables = Awaited<ReturnType<typeof openTables>>
 
-// Shorter than the deadline of a request, so that no statement outlives the response.
+// Shorter than a request's deadline, so that no statement outlives the response.
 const longestSearchMs = 8000
 const searchesAtOnce = 4
 
-// An arbitrary key of an advisory lock.
+// Arbitrary key for an advisory lock.
 const migrationLock = 7_361_001
 
 const insufficientPrivilege = '42501'
@@ -41,7 +41,7 @@ export async function openTables(connectionString: string, size = 8) {
   }
   // For keys, credits and health. Their short statements never wait for a search.
   const pool = open(size, '')
-  // For searches. The server cancels a statement on these connections at a time limit.
+  // For searches. The server cancels a statement on these connections if it exceeds a time limit.
   const searches = open(
     searchesAtOnce,
     `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,
@@ -80,7 +80,7 @@ async function prepare(connectionString: string): Promise<string> {
 
 /**
  * Refuses a connection through a pooler, because poolers drop or reject startup parameters. Behind a pooler, the
- * process ID of the backend differs from the process ID in the handshake.
+ * backend's process ID differs from the process ID in the handshake.
  */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -109,7 +109,7 @@ async function migrate(client: pg.Client): Promise<void> {
 }
 
 async function ensureSchema(client: pg.Client): Promise<void> {
-  // Checked first: a role without CREATE on the database would get an error even if the schema exists.
+  // Checked first: a role without the CREATE privilege on the database would get an error even if the schema exists.
   const { rowCount } = await client.query("select from pg_namespace where nspname = 'service'")
   if (rowCount === 1) return
   await client.query('create schema service').catch((cause: unknown) => {
@@ -121,7 +121,7 @@ async function ensureSchema(client: pg.Client): Promise<void> {
   })
 }
 
-/** Installs the extension pg_trgm unless the database has it; returns the schema of the extension. */
+/** Installs the pg_trgm extension unless the database already has it; returns the extension's schema. */
 async function findTrigrams(client: pg.Client): Promise<string> {
   const install = 'create extension if not exists pg_trgm with schema service'
   await client.query(install).catch((cause: unknown) => {

@@ -18,7 +18,7 @@ export interface KeysOptions {
   readonly grace?: string
 }
 
-/** The output of an action: JSON for programs, lines for people, and a hint for stderr. */
+/** An action's output: JSON for programs, lines for people, and a hint for stderr. */
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]

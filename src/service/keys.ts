@@ -33,15 +33,15 @@ export interface ListedKey {
   readonly plan: string
   readonly quota: number
   readonly credits: number
-  /** The account's limit of requests per second; null if it has none. */
+  /** The account's limit on requests per second; null if it has none. */
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
-  /** Time from which on the key is refused. For a replaced key in its grace time, this time is in the future. */
+  /** Time from which the key is refused. For a replaced key in its grace period, this time is in the future. */
   readonly revoked_at: Date | null
 }
 
-/** The usage of one key on one day (UTC). */
+/** One key's usage on one day (UTC). */
 export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credits'> {
   readonly day: string
   readonly key_id: number
@@ -50,7 +50,7 @@ export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credi
   readonly failures: number
 }
 
-/** The key of a request, with the state of its account. */
+/** A request's key, with the state of the key's account. */
 export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan' | 'quota'> {
   readonly accountId: number
   readonly remaining: number
@@ -80,7 +80,7 @@ export class Keys {
     return { id, key, kind, credits, account }
   }
 
-  /** Issues a key that replaces another key. The old key stays valid for the grace time. */
+  /** Issues a key that replaces another key. The old key stays valid for the grace period. */
   async rotate({ id, graceMs }: { id: number; graceMs: number }): Promise<IssuedKey> {
     const problem = 'expected a key that is neither revoked nor replaced, got another'
     const text = 'select kind from keys where id = $1 and revoked_at is null'
@@ -110,7 +110,7 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Changes the name of a key and the rate limit of its account. Returns false if there is no such key. */
+  /** Changes a key's name and its account's rate limit. Returns false if there is no such key. */
   async change({ id, name, rate }: { id: number; name: string; rate: number | null }) {
     const { rowCount } = await this.#pool.query(
       `with changed as (update keys set name = $2 where id = $1 returning account_id)
@@ -172,7 +172,7 @@ export class Keys {
     return rows
   }
 
-  /** Reads the usage of one account or of all accounts, of the last days, including today, or of all days. */
+  /** Reads the usage of one account or of all accounts, over the last days (including today) or over all days. */
   async usage({ days, account }: { days?: number; account?: number } = {}): Promise<KeyDay[]> {
     const { rows } = await this.#pool.query<KeyDay>(usageText, [account ?? null, days ?? 36_500])
     return rows
@@ -201,8 +201,8 @@ export class Keys {
       values: [hashes],
     })
     const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-    // The last use is recorded once a minute, because a write at every request would cost more than the request. No
-    // request waits for the write, and the next use repeats a lost one.
+    // The last use is recorded once a minute, because a write on every request would cost more than the request itself.
+    // No request waits for the write. If a write fails, the next use tries again.
     const text = `update keys set last_used_at = now() where id = any($1) and ${isStale}`
     if (stale.length > 0) this.#pool.query(text, [stale]).catch(() => undefined)
     return rows
@@ -226,7 +226,7 @@ export class Keys {
     return (await this.#one<{ remaining: number }>(text, values, problem)).remaining
   }
 
-  /** Returns the row of a statement. If there is no row, the arguments have the given problem. */
+  /** Returns a statement's row. If there is none, throws an error with the given text. */
   async #one<Row extends object>(text: string, values: unknown[], problem = ''): Promise<Row> {
     const [row] = (await this.#pool.query<Row>(text, values)).rows
     if (row === undefined) throw new Misuse(problem)
@@ -238,7 +238,7 @@ function noAccount(account: number): string {
   return `expected an account, got ${account}; ${npmRun('keys --')} list shows them`
 }
 
-/** SQL condition for accounts whose month has ended. The next request of such an account renews its credits. */
+/** SQL condition for accounts whose month has ended. The next request from such an account renews its credits. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
@@ -247,7 +247,7 @@ export const creditsLeft = `(accounts.quota - case when ${renewalIsDue} then 0 e
 
 const isStale = "coalesce(last_used_at < now() - interval '1 minute', true)"
 
-// A replaced key is valid until the end of its grace time.
+// A replaced key is valid until the end of its grace period.
 const findText = `
   select
     keys.hash,
@@ -285,7 +285,7 @@ const usageText = `
   group by day, keys.id
   order by day, keys.id`
 
-/** True for a key that is refused; false for a replaced key during its grace time. */
+/** True if a key is refused; false for a replaced key during its grace period. */
 export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): boolean {
   return at !== null && at.getTime() <= Date.now()
 }
@@ -307,7 +307,7 @@ export function makeKey(kind: KeyKind): string {
   return body + checksum(body)
 }
 
-/** Returns the kind of a key in the format of this service; null for any other text. */
+/** Returns the kind of a key in this service's format; null for any other text. */
 export function keyKind(key: string): KeyKind | null {
   const kind = /^sk_(live|test)_[0-9A-Za-z]{38}$/.exec(key)?.[1]
   if (!key.endsWith(checksum(key.slice(0, -checkLength)))) return null

@@ -34,7 +34,7 @@ const limits = {
 
 const arrivals = new WeakMap<IncomingMessage, number>()
 
-/** Time of `performance.now()` at which the head of a request arrived. */
+/** Time on the `performance.now()` clock at which a request's head arrived. */
 export function arrivalOf(request: IncomingMessage): number {
   return arrivals.get(request) ?? performance.now()
 }
@@ -43,8 +43,9 @@ let accepted = 0
 let accepting: Promise<void> | null = null
 
 /**
- * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection in each turn of
- * its event loop, so while searches fill the turns, a new client would wait behind hundreds of other connections.
+ * Waits until all waiting connections are accepted, or until a time limit is reached. Node accepts one connection per
+ * turn of its event loop, so while searches fill the turns, a new client would wait behind hundreds of other
+ * connections.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -85,7 +86,7 @@ export async function listen(
     },
   })
   const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
-  /** Handles a request after its body has arrived. Only forms of the dashboard have a body that is read. */
+  /** Handles a request after its body has arrived. Only dashboard forms have a body that is read. */
   const answerWhole = async (request: IncomingMessage, response: ServerResponse) => {
     const problem = request.method === 'POST' ? null : await readAway(request)
     // Pipelined input may have closed the connection in the meantime.
@@ -100,7 +101,7 @@ export async function listen(
     arrivals.set(request, performance.now())
     // Pipelined requests after a refused request are ignored.
     if (request.socket.writableEnded) return
-    // Of several Host headers, Node uses the first, and a proxy in front of Node may have used a different header.
+    // If there are several Host headers, Node uses the first, but a proxy in front of Node may have used another.
     if (request.headersDistinct.host?.length === 1) void answerWhole(request, response)
     else refuse(new Refusal(400, 'The request must name one host'), response.socket)
   })
@@ -123,7 +124,7 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// A client beyond this limit retries only after seconds. The operating system may allow fewer connections.
+// A client beyond this limit retries only after several seconds. The operating system may allow fewer connections.
 const mostUnaccepted = 4096
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -175,7 +176,7 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
 
 const largestBody = 65_536
 
-/** Discards a body that is not needed. A request whose body is cut off must not be searched and charged. */
+/** Discards a body that is not needed. A request whose body is cut off must be neither searched nor charged. */
 async function readAway(request: IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined

@@ -1,4 +1,4 @@
-// Responses and texts of the OpenAPI document.
+// Responses and texts for the OpenAPI document.
 
 import { errorResponse, reasons, type RefusalStatus, statusCode } from './refusal.ts'
 import { searchResponse, usageResponse } from './schemas.ts'

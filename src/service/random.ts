@@ -1,4 +1,4 @@
-// Deterministic random numbers, seeded by a text.
+// Deterministic random numbers, seeded with a string.
 
 export type Random = () => number
 
@@ -17,7 +17,7 @@ export function seeded(text: string): Random {
   }
 }
 
-/** Computes a number in [0, 1) from a text. */
+/** Computes a number in [0, 1) from a string. */
 export function fraction(text: string): number {
   return (spread(text)[0] >>> 0) / 4_294_967_296
 }

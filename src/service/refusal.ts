@@ -1,4 +1,4 @@
-// Error responses of the service, in the format of section 2.4.
+// The service's error responses, in the format specified in section 2.4.
 
 import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
@@ -35,7 +35,7 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 }
 
-/** Spec gap 7: only the codes of 401 and 403 are documented. The others are also the HTTP phrase in capitals. */
+/** Spec gap 7: only the codes for 401 and 403 are documented. The others, too, are the HTTP phrase in capitals. */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }

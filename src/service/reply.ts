@@ -10,11 +10,11 @@ import { replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { databaseAway, ourFault, Refusal } from './refusal.ts'
 
-/** Headers of every response. A response belongs to one key, so no cache may store it. */
+/** Headers for every response. A response belongs to one key, so no cache may store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
-/** Headers of every response to a request with a valid key, even if the request is refused. */
+/** Headers for every response to a request with a valid key, even if the request is refused. */
 export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
   const key = c.get('key')
   if (key === undefined) return {}
@@ -45,7 +45,7 @@ const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 
 /** A database that is down, starting, full or unreachable is not reported as a bug, because the request was valid. */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
-  // The database driver sets no code on two of these errors.
+  // The database driver sets no code for two of these errors.
   const silent = /^(Connection terminated|timeout exceeded)/
   if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')

@@ -1,4 +1,4 @@
-// Parameters and responses of the service as Zod schemas, for validation and OpenAPI.
+// The service's parameters and responses as Zod schemas, for validation and OpenAPI.
 
 import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
@@ -107,7 +107,7 @@ export const searchParams = z.object({
     ),
 })
 
-/** Request headers of a search, except the headers that hold the key. */
+/** Request headers for a search, except the headers that contain the key. */
 export const searchHeaders = z.object({
   'idempotency-key': z.string().optional().meta({
     description:

@@ -25,7 +25,7 @@ export interface SearchSeller {
   readonly pool: pg.Pool
   readonly credits: KeyCredits
   readonly provider: Provider
-  /** Age from which on an unfinished request counts as dead. No request lasts longer than this. */
+  /** Age at which an unfinished request counts as dead. No request lasts longer than this. */
   readonly leaseMs: number
 }
 
@@ -80,7 +80,7 @@ async function beforeDeadline(
   over: AbortSignal,
 ): Promise<Answered> {
   const ms = deadline - performance.now()
-  // Waiting for the database may have taken until the deadline.
+  // The wait for the database may have lasted until the deadline.
   if (ms <= 0) throw tooLate
   const stop = new AbortController()
   const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
@@ -89,6 +89,6 @@ async function beforeDeadline(
   if (answered !== late) return answered
   const reason = over.aborted ? clientLeft : tooLate
   stop.abort(reason)
-  // The queue of the provider may refuse first, because its error is more precise.
+  // The provider's queue may refuse first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])
 }

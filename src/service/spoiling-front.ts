@@ -17,7 +17,7 @@ const documentation = 'https://docs.example.com/errors'
 const error = { code: 'INVALID_REQUEST', message: 'A fault on purpose', documentation }
 const failingShare = 0.4
 const dearTimes = 3
-/** Share of the results that is left, for the faults that shorten an answer. */
+/** Share of the results that remains, for the faults that shorten an answer. */
 const depths: Partial<Record<NightFault, number>> = { empty: 0, shallow: 0.1 }
 
 export async function openFront(behind: string, credits: number) {
@@ -47,7 +47,7 @@ export async function openFront(behind: string, credits: number) {
   const server = createServer((request, response) => void listener(request, response))
   return {
     url: await bindLoopback(server, 0),
-    /** Sets the fault of all later answers; null for no fault. */
+    /** Sets the fault for all later answers; null for no fault. */
     set: (next: NightFault | null) => {
       fault = next
     },

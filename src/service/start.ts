@@ -21,26 +21,26 @@ export interface ServiceOptions {
   /** Port to listen on; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys: documents of this machine, the web, or generated pages. */
+  /** Source of answers for live keys: documents on this machine, the web, or generated pages. */
   readonly upstream?: (typeof upstreams)[number]
-  /** URL of SearXNG, required for the upstream `searxng`. */
+  /** URL of SearXNG, required for the `searxng` upstream. */
   readonly searxngUrl?: URL | null
-  /** Seed of answers that change from day to day; if unset, answers do not change. */
+  /** Seed for answers that change from day to day; if unset, answers do not change. */
   readonly drift?: string | undefined
   /** If true, most answers change only after days or weeks. */
   readonly calm?: boolean
-  /** The clock that determines the day of changing answers. */
+  /** Clock for answers that change from day to day. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
-  /** Password of the dashboard; if unset, the dashboard opens on this machine only. */
+  /** Dashboard password; if unset, the dashboard opens on this machine only. */
   readonly password?: Secret | null
-  /** URL of the service for clients, including its path; if unset, the URL that the service listens on. */
+  /** The service's public URL, including its path; if unset, the URL that the service listens on. */
   readonly publicUrl?: string | undefined
-  /** Age at which the text of a stored query is deleted. */
+  /** Age at which a stored query's text is deleted. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
-  /** Time limit of the upstream `searxng`. The answer consists of the results that were received by then. */
+  /** Time limit for the `searxng` upstream. The answer consists of the results received by then. */
   readonly upstreamMs?: number
 }
 

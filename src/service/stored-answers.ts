@@ -1,4 +1,4 @@
-// Replays stored answers to repeated idempotency keys, and defines the answers of providers.
+// Replays stored answers to repeated idempotency keys, and defines the providers' answers.
 
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import type { Search, SearchResponse } from './schemas.ts'
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** The right of a request to answer its idempotency key. */
+/** A request's right to produce the answer for its idempotency key. */
 export type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
 
 export function readIdempotencyKey(header: string | undefined): string | null {
@@ -72,7 +72,7 @@ const claimText = `
   where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
     or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`
 
-/** Returns a text that is equal for equal requests. A parameter with its default value equals an absent parameter. */
+/** Returns a string that is the same for equal requests. A default value is the same as an absent parameter. */
 function identityOf(search: Search): string {
   const hl = search.hl?.toLowerCase() === 'en' ? null : search.hl
   const device = search.device === 'desktop' ? null : search.device
@@ -96,7 +96,7 @@ export interface Answered {
   readonly answer: FoundAnswer
   /** Parameters that were sent but had no effect. */
   readonly ignored: readonly string[]
-  /** True when some of the engines behind the answer failed. */
+  /** True if some of the engines behind the answer failed. */
   readonly partial: boolean
 }
 
@@ -106,11 +106,11 @@ export interface Asker {
   readonly signal: AbortSignal
   /** Aborted when the client disconnects. This ends the search only while it is queued. */
   readonly gone: AbortSignal
-  /** Time of `performance.now()` by which the answer is due. */
+  /** Time on the `performance.now()` clock by which the answer is due. */
   readonly deadline: number
 }
 
-/** A source of answers: generated pages, the documents of this machine, or the web. */
+/** A source of answers: generated pages, the documents on this machine, or the web. */
 export interface Provider {
   readonly name: string
   answer(search: Search, asker: Asker): Promise<Answered>

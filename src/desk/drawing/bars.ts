@@ -6,7 +6,7 @@ import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
 export interface BarChart {
-  /** Description of the chart in a sentence, for screen readers. */
+  /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   /** Heading of the column that names the groups. */
   readonly kind: string
@@ -17,7 +17,7 @@ export interface BarChart {
 }
 
 const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
-/** Maximum width of a bar. The limit applies if the chart has few groups. */
+/** Maximum bar width, which matters only if the chart has few groups. */
 const widestBar = 40
 
 export function drawBars(chart: BarChart): Html {
@@ -60,7 +60,7 @@ function barChart({ title, series, groups, format }: BarChart): Html {
   </svg>`
 }
 
-// Letter width at the font size of names, rounded up so that names do not overlap.
+// Letter width at the names' font size, rounded up so that names do not overlap.
 const letterWidth = 7
 
 function legend(series: readonly string[]): Html[] {

@@ -91,7 +91,7 @@ export function change(share: number): Html {
   return coloured(points.format(share * 100), share)
 }
 
-/** Colors a text by the sign of its value. A value that rounds to 0 gets no color. */
+/** Colors text by the sign of its value. A value that rounds to 0 gets no color. */
 function coloured(text: string, value: number): Html {
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`

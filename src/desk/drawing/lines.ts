@@ -12,7 +12,7 @@ export interface Point {
   readonly at: Date
   /** Value at the point's time; null for a gap in the line. */
   readonly value: number | null
-  /** Text shown on hover, if it says more than the value. */
+  /** Text shown on hover, if the value alone is not enough. */
   readonly words?: string
   /** If true, the point is drawn as a hollow circle. */
   readonly hollow?: boolean
@@ -24,7 +24,7 @@ export interface Series {
 }
 
 export interface LineChart {
-  /** Description of the chart in a sentence, for screen readers. */
+  /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
   /** Days, or instants with a time of day. The default is days. */
@@ -119,7 +119,7 @@ export function gridLine(
   ${element('text', { class: 'tick', ...place }, text)}`
 }
 
-// Character width at the font size of labels, rounded up so that labels are not cut off.
+// Character width at the labels' font size, rounded up so that labels are not cut off.
 const letterWidth = 6.5
 
 function path(
@@ -217,7 +217,7 @@ interface PictureOptions {
   /** Name of the scrollable part. The default is the chart's title. */
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows in the file. By default, there is a column for each line. */
+  /** Rows in the CSV file. By default, the file has a column for each line in the chart. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 
@@ -231,8 +231,8 @@ export function drawPicture(
 }
 
 /**
- * Draws a chart over days that is as wide as the page. The values range from zero to the greatest value, but at least
- * to `least`.
+ * Draws a chart of daily values that is as wide as the page. The scale runs from zero to the greatest value, and at
+ * least to `least`.
  */
 export function drawDays({
   least = 1,
@@ -319,11 +319,11 @@ function fileName(title: string): string {
   return `${[...words].slice(0, longestFileName).join('') || 'figures'}.csv`
 }
 
-/** Labels of the time axis. Labels are days if points are days. Consecutive labels are never equal. */
+/** Labels for the time axis. The labels are days if the points are days. Consecutive labels are never equal. */
 function timeLabels(grain: LineChart['grain'], { x, within, left, right }: Frame) {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
   const days = grain !== 'instant' || within[1] - within[0] > 2 * dayMs
-  // Skips ticks that would be hours on an axis of days, or fractions of a second.
+  // Skips ticks that would fall on hours if the axis shows days, or on fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const texts = wordsFor(days, shown)
@@ -340,7 +340,7 @@ const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
 const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
 /**
- * Formats labels as short as possible. Years appear only if days repeat, and seconds only if times are not whole
+ * Formats labels as briefly as possible. Years appear only if days repeat, and seconds only if times are not whole
  * minutes.
  */
 function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {

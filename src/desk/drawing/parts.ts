@@ -18,7 +18,7 @@ export function percent(share: number | null): Html {
 
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number with the name that it has in `status -- --json`, so that a test or a person can find the number. */
+/** A number, tagged with its name in `status -- --json`, so that a test or a person can find it. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
@@ -30,7 +30,7 @@ export function uncertainNote({ uncertain }: { readonly uncertain: number }): Ht
     : html` <span class="soft below">+ ${amount(uncertain)} uncertain</span>`
 }
 
-/** An instant in a zone, shown to the minute, with the exact value for programs. */
+/** An instant in a time zone, shown to the minute, with the exact value for programs. */
 export function instant(at: Date | string | null, zone: string): Html {
   if (at === null) return unknown
   const date = typeof at === 'string' ? new Date(at) : at
@@ -87,7 +87,7 @@ export function facts(
   </dl>`
 }
 
-/** Sparkline of ranks by day, with the first position at the top. Undefined stands for a day without an answer. */
+/** Sparkline of ranks by day, with the first position at the top. `undefined` marks a day without an answer. */
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown
@@ -110,8 +110,8 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
 }
 
 /**
- * Wraps a chart that scrolls horizontally if it is too wide, and can then be focused by keyboard. At first, the chart
- * shows its end with the newest days or, for a chart about the future, its beginning.
+ * Wraps a chart so that it scrolls horizontally if it is too wide, and can be focused with the keyboard. The chart
+ * initially shows its end, where the newest days are, or its beginning if it is about the future.
  */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">

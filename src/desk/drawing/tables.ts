@@ -11,11 +11,11 @@ export interface Column<Row> {
     readonly order: 'ascending' | 'descending' | null
   }
   readonly cell: (row: Row) => Content
-  /** Look of the cells. Numbers (`n`) are aligned right, and words (`word`) are not wrapped. */
+  /** Appearance of the cells. Numbers (`n`) are right-aligned, and words (`word`) are not wrapped. */
   readonly look?: 'n' | 'word' | undefined
 }
 
-/** Declares a column: its heading, and a field or function of each row. */
+/** Declares a column: its heading, and the field or function that gets its value from a row. */
 interface ColumnKind<Value> {
   <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>
@@ -41,8 +41,8 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// Number of columns that a phone shows. A single further column is shown too, because a control for unfolding that
-// column would take as much space.
+// Number of columns that a phone shows. If only one more column is left, it is shown too, because a control to unfold
+// it would take as much space.
 const phoneColumns = 4
 
 /**
@@ -98,7 +98,7 @@ interface TableTitles extends Titles {
   readonly empty?: string | readonly [text: string, line: string]
 }
 
-/** Draws a section with a table. Without rows, the section says what the table would show, and which command to run. */
+/** Draws a section with a table. If there are no rows, shows the `empty` text instead, with the command to run. */
 export function tableSection<Row>(
   { empty, name, ...titles }: TableTitles,
   rows: readonly Row[],

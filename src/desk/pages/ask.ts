@@ -1,4 +1,4 @@
-// The page Ask: runs a question from the library or SQL from a form, and shows the result as a chart and a table.
+// The Ask page: runs a question from the library or SQL from a form, and shows the result as a chart and a table.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, typed as typedWord } from '../../base/cli/text.ts'
@@ -107,7 +107,7 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
   )
 }
 
-/** Draws the question library. It is folded unless the visitor searched for a word. */
+/** Draws the question library. It is collapsed unless the visitor searched for a word. */
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
   return html`<details id="library" ${word === null ? null : html`open`}>
     <summary>
@@ -274,7 +274,7 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   )
 }
 
-/** Reads the first rows of a result. The statement is cancelled if the visitor leaves or presses stop. */
+/** Reads the first rows of a result. The statement is cancelled if the visitor leaves or presses Stop. */
 async function askFor(
   reading: DeskReading,
   question: SqlQuestion,

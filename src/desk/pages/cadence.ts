@@ -1,4 +1,4 @@
-// The page Cadence: the credits that adaptive lists saved, and the changes that they may have missed.
+// The Cadence page: the credits that adaptive lists saved, and the changes that they may have missed.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -123,7 +123,7 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
 }
 
 /**
- * Draws the share of new results for each list and each round of related searches. The share shows when to stop
+ * Draws the share of new results for each list and each round of related searches. The share indicates when to stop
  * expanding a list.
  */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {

@@ -19,7 +19,7 @@ export function askedSpan(
   return { since, until, days, most }
 }
 
-/** Reads the domains typed into one field, or into several fields. */
+/** Reads the domains entered in one field or in several fields. */
 export function askedDomains(address: PageAddress): readonly string[] {
   return address
     .texts('domain')
@@ -36,7 +36,7 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
 
 type Field = (place: PagePlace) => Html
 
-/** The form works without scripts, and every selection has an address. */
+/** The form works without scripts, and every selection has its own address. */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: readonly Field[],
@@ -69,7 +69,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Attributes of a text field. Its value is the filter with the field's name, unless another value is given. */
+/** Attributes of a text field. Its value is that of the filter with the same name, unless another value is given. */
 interface TextOptions {
   readonly value?: string
   readonly placeholder?: string
@@ -87,7 +87,7 @@ export function textField(name: string, label: Html | string, options: TextOptio
 
 interface SelectOptions {
   readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Selected word. The default is the value of the filter with the field's name. */
+  /** Selected word. The default is the value of the filter with the same name. */
   readonly value?: string
 }
 

@@ -108,12 +108,12 @@ interface DomainDays {
 
 type Compared = Awaited<ReturnType<typeof readCompared>>
 
-/** A domain's days, and how its compared figures are read: from the tables, or through a cache. */
+/** A domain's days, and how its figures for the comparison are read: from the tables or through a cache. */
 interface DomainOrder extends DomainDays {
   readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
 }
 
-/** The domain need not be in any answer. */
+/** The domain does not have to appear in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -259,9 +259,9 @@ interface ShareFound {
 }
 
 interface ShareTitle {
-  /** Description of the chart in a sentence. */
+  /** One-sentence description of the chart. */
   readonly picture: string
-  /** Description of the counted queries, and of how they are counted. */
+  /** Describes which queries are counted, and how. */
   readonly about: Html | string
 }
 
@@ -308,7 +308,7 @@ export function suspectBands(
   }))
 }
 
-// Maximum number of suspect days to name. The chart and the page Nights give the reasons.
+// Maximum number of suspect days to name. The chart and the Nights page give the reasons.
 const toldSuspects = 5
 
 function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {

@@ -29,9 +29,9 @@ export interface KeywordDays {
 }
 
 /**
- * Chooses the days to compare. By default, these are the newest stored day, and the last day with a run before that
- * day. For a day without a run, the last day with a run before it is used. Days that are not stored are computed from
- * their answers. Returns null if there are no runs.
+ * Chooses the days to compare. By default, these are the newest stored day and the last earlier day with a run. A day
+ * without a run is replaced with the last earlier day with a run. Days that are not stored are computed from their
+ * answers. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
@@ -87,7 +87,7 @@ export async function readKeywordNames(db: Database) {
 
 export interface KeywordQuery {
   readonly word: string | null
-  /** Tags that a keyword must all have, such as `device=mobile`. */
+  /** Tags such as `device=mobile`. A keyword must have all of them. */
   readonly labels: readonly string[]
   readonly ranks: (typeof rankRanges)[number] | null
   readonly change: (typeof changes)[number] | null
@@ -148,7 +148,7 @@ type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
 /**
- * Returns the kind of change. A domain is known to have left or entered only if the other answer was deep enough to
+ * Returns the kind of change. We can only be sure that a domain left or entered if the other answer was deep enough to
  * show its position.
  */
 function changeOf(eb: SidesBuilder) {
@@ -199,7 +199,7 @@ function ranksIn(eb: SidesBuilder, range: (typeof rankRanges)[number]): Expressi
   return eb.between('now.position', bounds[range][0], bounds[range][1])
 }
 
-/** Gain in positions. An unknown position counts as the position below the last known position. */
+/** Gain in positions. An unknown position counts as the position just below the answer's depth. */
 function gainOf(eb: SidesBuilder) {
   const at = (side: 'now' | 'before') =>
     eb.fn.coalesce(`${side}.position`, eb(`${side}.depth`, '+', 1))
@@ -309,7 +309,7 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country: gl, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // Ranks of the keyword, oldest day first. A rank is undefined if it is unknown for the day.
+      // The keyword's ranks, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
       // Ranks one day and one week earlier, or on the last stored day before that.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),

@@ -1,4 +1,4 @@
-// The page Money: credits spent and left.
+// The Money page: credits spent and left.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Config } from '../../base/config.ts'
@@ -60,7 +60,7 @@ async function readMoney(reading: DeskReading, span: DaySpan) {
   return { ...accounts, events, forecast }
 }
 
-/** Reads the balance changes, on the given days, that our calls do not explain with certainty. */
+/** Reads the balance changes on the given days that can't be attributed to our own calls with certainty. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -186,7 +186,8 @@ function picture({ account, points, events }: BalanceFound): Html {
   const { floor, account: name } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values)
-  // On an axis from 0, a balance that hardly changed would look flat. The axis starts at 0 if there is a floor.
+  // On an axis that starts at 0, a balance that hardly changed would look flat, so the axis starts at 0 only if there
+  // is a floor.
   const flat = floor === null && least > greatest / 2
   const from = flat ? least - (greatest - least) * 0.1 - 1 : 0
   return html`${drawPicture({

@@ -52,7 +52,7 @@ async function readRun(db: Database, id: number) {
   const run = await readRunFacts(db, id)
   const counts = await countTasks(db, id)
   const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
-  // The moves are not read if comparing so many answers would take too long for a page.
+  // The moves are not read if there are too many answers to compare within a page load.
   const read = () => readRows<RunMove>(db, 'run_moves', { date: run.run_date, run: id })
   return { run, counts, moves: queries > mostCompared ? null : await read() }
 }
@@ -195,7 +195,7 @@ function drawCost(run: RunFacts): Html {
 
 type RunFacts = RunFound['run']
 
-/** A position that one of our domains gained or lost in a run. If no own domains are configured, any domain counts. */
+/** A position that one of our domains gained or lost in a run. If none are configured, any domain counts. */
 interface RunMove {
   readonly query_id: string
   readonly q: string

@@ -1,4 +1,4 @@
-// The page Nights: a calendar for each list, and the newest runs.
+// The Nights page: a calendar for each list, and the newest runs.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { groupBy } from '../../base/query.ts'

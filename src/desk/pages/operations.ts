@@ -1,4 +1,4 @@
-// The page Operations: current runs, workers, schedules and credits.
+// The Operations page: current runs, workers, schedules and credits.
 
 import { npmRun, commandStart } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -231,7 +231,7 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether tasks make progress, the reason if they do not, and the command to run next. */
+/** Shows whether tasks are making progress, the reason if they are not, and the command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []

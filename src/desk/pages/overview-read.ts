@@ -26,7 +26,7 @@ const mostLines = 7
 
 type Parts = Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>
 
-/** The default is the newest day. */
+/** By default, reads the newest day. */
 export async function readOverview(reading: Parts, day: string | null = null) {
   const forecast = await reading.forecast()
   const standing = await reading.answers((db) => readStanding(db, reading.mill, day))

@@ -1,4 +1,4 @@
-// The first page: the current state, changes, and anything that needs attention.
+// The Overview page: the current state, changes, and anything that needs attention.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -60,10 +60,10 @@ export function overviewLead({ standing }: OverviewFound): string {
   return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
 }
 
-/** Combined click share of all our own domains on a day; null if the share is unknown. */
+/** Combined click share of all of our own domains on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // If the day has no share, the last earlier day with one is used.
+  // If the day has no share, the most recent share before that day is used.
   const last = own.reduce(
     (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
     '',
@@ -379,7 +379,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
 const mostDaysAhead = 3_650
 
 /**
- * The number of nights that the balance lasts, and the time at which the floor is reached. Values that cannot be
+ * The number of nights that the balance will last, and the time at which the floor is reached. Values that cannot be
  * predicted are null.
  */
 export function creditsOf({ forecast }: OverviewFound): {

@@ -1,4 +1,4 @@
-// The page of a ranking URL: its positions, their dates, and the domains that replaced it.
+// The page for a ranking URL: its positions, their dates, and the domains that replaced it.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
@@ -115,7 +115,7 @@ function drawPage(found: PageFound, place: PagePlace): Html {
 
 /**
  * Renders each query with the page's first and last positions. If the page is gone, also renders the domain that
- * replaced the page.
+ * replaced it.
  */
 function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
@@ -143,8 +143,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
 }
 
 /**
- * Links to the last night that shows the page, and to a comparison of that night with the newest night if the page is
- * gone, or else with the first night.
+ * Links to the last night with the page, and to its comparison with the newest night if the page is gone, or with the
+ * first night otherwise.
  */
 function nights(query: PageQuery, place: PagePlace): Html {
   const { queryId, first, last, newest } = query
@@ -166,12 +166,12 @@ interface PageQuery {
   readonly newest: NewestAnswer | null
 }
 
-/** True if the newest answer lacks the page although the answer is deep enough to show the page's last position. */
+/** True if the newest answer lacks the page even though that answer is deep enough to show the page's last position. */
 function isGone({ last, newest }: PageQuery): boolean {
   return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
 }
 
-/** A page's queries: first those for which the page ranks, then those that it lost, both by position. */
+/** A page's queries: first those that it ranks for, then those that it no longer ranks for, both by position. */
 function queriesOf(
   days: readonly PageDay[],
   newest: readonly NewestAnswer[],

@@ -1,4 +1,4 @@
-// The page for one night of a query, or for two nights side by side.
+// The page for a query on one night, or on two nights side by side.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
@@ -205,8 +205,8 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
 }
 
 /**
- * Renders a result with its change. The earlier side marks results that left, and the later side marks results that
- * entered, moved or got a new title.
+ * Renders a result with its change. Results that left are marked on the earlier side. Results that entered, moved or
+ * got a new title are marked on the later side.
  */
 function side(
   result: SerpResult | null,
@@ -265,8 +265,8 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
 type SerpChange = ReturnType<typeof compare>[number]
 
 /**
- * Finds the results that entered, left, moved or changed their title between two answers. A result is known to have
- * entered or left only if the other answer was deep enough to show its position.
+ * Finds the results that entered, left, moved or changed their title between two answers. We can only be sure that a
+ * result entered or left if the other answer was deep enough to show its position.
  */
 function compare(early: NightAnswer, late: NightAnswer) {
   const [old, fresh] = [bestOfEach(early.results), bestOfEach(late.results)]

@@ -1,4 +1,4 @@
-// The page of a query: its rank chart, the changes between its answers, and its nights.
+// The page for a query: its rank chart, the changes between its answers, and its nights.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -335,7 +335,7 @@ export function lostRanks(first: readonly ShownResult[], domains: readonly strin
       const [previous, rank] = [rankIn(before, domain), rankIn(now, domain)]
       if (previous === null || (rank !== null && rank <= previous)) return []
       if (rank === null && now.depth < previous) return []
-      // The domain that now has the previous position.
+      // The domain that is now at the old position.
       const taker = now.results.find(({ position }) => position === previous)?.domain ?? null
       const { runDate: previousDate } = before
       return [{ runDate: now.runDate, previousDate, domain, previous, rank, taker }]
@@ -343,7 +343,7 @@ export function lostRanks(first: readonly ShownResult[], domains: readonly strin
   })
 }
 
-/** Describes the days of entries that are sorted newest first. */
+/** Counts the days in entries sorted newest first, and finds the first and the last day. */
 function seen(own: readonly { readonly runDate: string }[]) {
   const days = [...new Set(own.map(({ runDate }) => runDate))]
   return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
@@ -402,7 +402,7 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
   )}`
 }
 
-/** Pages among the results: first our own pages, then the other pages, last seen first. */
+/** Pages in the results: first our own, then the others, the most recently seen pages first. */
 function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
   const isOurs = ({ domain }: { domain: string | null }) => Number(ours.includes(domain ?? ''))
   return [...groupBy(first, ({ pageKey }) => pageKey)]

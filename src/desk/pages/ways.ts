@@ -1,4 +1,4 @@
-// Names of queries, domains, pages and lists, with links to their pages.
+// Names for queries, domains, pages and lists, with links to their pages.
 
 import { groupBy } from '../../base/query.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'
@@ -18,7 +18,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day. If another day is given (`beside`), its answer is shown next to it. */
+/** Link to a query's answer on a day. If another day is given (`beside`), the two answers are shown side by side. */
 export function toNight(
   { href }: PagePlace,
   query: string,

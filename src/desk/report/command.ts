@@ -107,8 +107,8 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 const forecastMs = 10_000
 
 /**
- * Reads typed domains. Rejects too many of them, because a domain that is silently left out would look as if it did not
- * rank.
+ * Parses the domains that were typed. Throws an error if there are too many, because a domain that was silently left
+ * out would look as if it did not rank.
  */
 function readNames(typed: string): readonly string[] {
   const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')

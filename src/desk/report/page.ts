@@ -171,7 +171,7 @@ function drawRanks(
   place: PagePlace,
 ): Html {
   const names = nameVariants(figures.variants)
-  // Queries are distinguished by id, because texts may be equal.
+  // Queries are distinguished by id, because several queries can have the same text.
   const own = groupBy(
     figures.ranks.filter((row) => row.domain === domain),
     ({ queryId }) => queryId,
@@ -238,7 +238,7 @@ export async function readReport(trx: Database, order: ReportOrder) {
   }
 }
 
-/** Reads the domains with position changes on the newest full day, and notes numbered as in the whole report. */
+/** Reads the domains, their position changes on the newest full day, and notes numbered as in the whole report. */
 async function readHeld(
   trx: Database,
   { domains, span, day, previous, notes, suspect }: Figures,

@@ -87,7 +87,7 @@ function checkDisk(home: string): string {
   )
 }
 
-/** Checks the database server. URL, schema and login were already checked when the database was opened. */
+/** Checks the database server. The URL, schema and login were already checked when the database was opened. */
 async function checkDatabase({ db, config }: Mill): Promise<string> {
   const sent = Date.now()
   const { rows } = await sql<{ version: number; encoding: string; now: Date; makes: boolean }>`
@@ -126,7 +126,7 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
   }
 }
 
-/** Sends a request without a key. Such a request costs nothing. */
+/** Sends a request without a key, which costs nothing. */
 async function checkApi({ api }: Config): Promise<string> {
   if (api === null) return 'none is set: the bundled service answers (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)

@@ -1,4 +1,4 @@
-// The health command: asks a running worker or scheduler for its health, for container probes.
+// The health command: checks the health of a running worker or scheduler, for container probes.
 
 import { parseUrl } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'

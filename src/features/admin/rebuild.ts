@@ -35,14 +35,14 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
 }
 
 /**
- * The command gives up after this many consecutive attempts that store no day. Several attempts are needed, because
- * other transactions may block a day for more than a second.
+ * The command gives up after this many consecutive attempts in which no day was stored. Several attempts are needed,
+ * because other transactions may block a day for more than a second.
  */
 const patience = 30
 
 /**
- * Computes the sums of finished days. Each day is stored atomically, so an interrupted command continues when it is run
- * again.
+ * Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued by
+ * running the command again.
  */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const { since } = options

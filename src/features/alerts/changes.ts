@@ -63,7 +63,7 @@ interface Measurements {
 /**
  * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
  * when enough consecutive answers show a change from the answer before them. The rule sets how many are enough. The
- * alert recovers with the first answer that no longer shows the change. Answers that do not cover the subject are
+ * alert recovers at the first answer that no longer shows the change. Answers that do not cover the subject are
  * skipped.
  */
 export function decideAlert(
@@ -108,7 +108,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
   return null
 }
 
-/** True if an answer shows the rule's change compared with an earlier answer; null if the two answers cannot tell. */
+/** True if an answer shows the rule's change relative to an earlier answer; null if unknown. */
 function shows(
   { what, threshold, direction }: WatchedFor,
   measurements: Measurements,
@@ -349,7 +349,7 @@ function seenAround({ answers, places }: Around): readonly string[] {
   ]
 }
 
-/** Extracts from an answer the values that a rule needs about a subject. */
+/** Extracts the values for a rule and a subject from an answer. */
 export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
@@ -379,8 +379,8 @@ function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean 
 }
 
 /**
- * Returns a prefix that names the origin of an answer unless it is live, so that readers do not mistake the answer for
- * a live one.
+ * Returns a prefix that names an answer's origin, unless the origin is live, so that readers do not mistake the answer
+ * for a live one.
  */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `

@@ -112,7 +112,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to. A rule may give a list's name or the path of its file. */
+/** Finds the lists that rules refer to. A rule may give a list's name or its file's path. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {

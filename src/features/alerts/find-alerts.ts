@@ -1,4 +1,4 @@
-// Closes and judges finished runs, and checks their answers and shares for the changes that rules watch.
+// Closes and judges finished runs, and checks their answers and shares for the changes that rules watch for.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
@@ -93,7 +93,7 @@ interface AlertCheck {
   readonly recovered: Recovery[]
 }
 
-/** Returns the lines to print, and a sentence about all alerts of the night. */
+/** Returns the lines to print, and a sentence about all of the night's alerts. */
 async function checkRun(trx: Database, run: UncheckedRun) {
   const rules = await readAlertRules(trx, run.judged_at)
   const check: AlertCheck = { trx, run, raised: [], recovered: [] }
@@ -124,7 +124,7 @@ async function checkRun(trx: Database, run: UncheckedRun) {
  */
 const badNight = { queries: 5, share: 0.25 }
 
-/** Summarizes all alerts of a night in a sentence, with their severity. */
+/** Summarizes all of a night's alerts in a sentence, with their severity. */
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
   const queriesOf = (alerts: readonly NewAlert[]) =>
     new Set(alerts.flatMap(({ query_id: query }) => query ?? [])).size
@@ -144,7 +144,7 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule, with the rule's first alert and the number of further alerts. */
+/** Formats one line per rule, with the rule's first alert and the number of other alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   return [...groupBy(raised, ({ rule }) => rule)].map(([rule, same]) => {
     const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
@@ -198,7 +198,7 @@ async function readFacts(
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
-  // The answers before and after the change of each open alert.
+  // The answers before and after each open alert's change.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -221,7 +221,8 @@ async function readFacts(
 }
 
 /**
- * Checks a query for the changes that a rule watches. Returns the changes to report, and records the alerts that ended.
+ * Checks a query for the changes that a rule watches for. Returns the changes to report, and records the alerts that
+ * ended.
  */
 function judge(
   { recovered }: AlertCheck,
@@ -284,7 +285,7 @@ function nextStep<T extends { readonly run_date: string }>(
   // the alert's night may have lost its answers since then.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
-    // Both measurements normally exist, because the answers of an open alert are not deleted.
+    // Both measurements normally exist, because an open alert's answers are not deleted.
     if (base === undefined || raised === undefined) return null
     const step = decideAlert(rule, fresh.map(see), { base, raised, way: known.direction })
     return step.kind === 'recover' ? { kind: step.kind, id: known.id, now } : null
@@ -392,8 +393,8 @@ interface ShareDay {
 }
 
 /**
- * Reads the newest days with runs of the rule's list, or of any list, oldest first. On these days, all runs were judged
- * and no run is suspect. The last day is the given day, or a later day that was already checked.
+ * Reads the newest days on which the rule's list (or any list) had a run, oldest first. On these days, all runs were
+ * judged and no run is suspect. The last day is the given day, or a later day that was already checked.
  */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const newest = { until, list, limit: confirm + passedOver }

@@ -56,7 +56,7 @@ const kinds: Record<
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
-  /** Own and rival sites that are a folder or a group of hosts. Only these sites have separate figures. */
+  /** Our own and rivals' sites that are a folder or a group of hosts. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 

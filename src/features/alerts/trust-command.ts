@@ -1,5 +1,5 @@
-// The trust command: shows quarantined answers. With it, a person can trust or distrust a night, a run or individual
-// answers, and undo such a decision.
+// The trust command: shows quarantined answers, and lets a person trust or distrust a night, a run or individual
+// answers, and undo such decisions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
@@ -113,7 +113,7 @@ async function findTargets(db: Database, options: TrustFlags) {
 }
 
 /**
- * Judges these runs again, and also later runs that became suspect in comparison with them. Later runs are checked for
+ * Judges these runs again, along with later runs that became suspect when compared with them. Checks later runs for
  * alerts again, because the answers that they are compared with have changed.
  */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
@@ -216,7 +216,7 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Reads people's current decisions, newest first. */
+/** Reads the current manual decisions, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

@@ -29,7 +29,7 @@ export interface Inquiry {
    * a limit, results come in small batches.
    */
   readonly cell?: number
-  /** Called with the connection before the statement runs. The connection is closed after the result. */
+  /** Called with the connection before the statement runs. The connection is closed after the result is read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
   /** Called once if there is no read-only role. */
   readonly warn: (line: string) => void

@@ -1,4 +1,4 @@
-// The domains command: lists, adds, changes and removes our own domains and rivals' domains, from flags or a file.
+// The domains command: lists, adds, changes and removes our own and rivals' domains, from flags or a file.
 import { npmRun } from '../../base/cli/commands.ts'
 import { join } from 'node:path'
 import { isSite, siteName } from '../../base/address.ts'
@@ -35,7 +35,7 @@ interface DomainFlags {
 
 const shipped = 'inputs/config/domains.csv'
 
-/** Shows or changes the tables of own and rival domains. No other command writes these tables. */
+/** Shows or changes the tables of our own and rivals' domains. No other command writes these tables. */
 export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const { options, args, env, closers } = call
   const [action = 'list', subject] = args

@@ -1,4 +1,4 @@
-// Own and rival domains, and changes to them.
+// Our own and rivals' domains, and changes to them.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -6,7 +6,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** An own or rival domain, with its label and period. Empty dates are null. */
+/** One of our own domains or a rival's domain, with its label and period. Empty dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
@@ -35,7 +35,7 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Updates the tables of own and rival domains to match the given lines, without rewriting the past. A changed or
+ * Updates the tables of our own and rivals' domains to match the given lines, without rewriting the past. A changed or
  * removed line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
@@ -113,7 +113,7 @@ interface DomainChange extends OwnDomain {
   readonly change: 'removed' | 'added'
 }
 
-/** Own domains, then rival domains, oldest line first. */
+/** Our own domains, then rivals' domains, oldest line first. */
 export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]> {
   const lines = (table: DomainTable) =>
     db
@@ -158,7 +158,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds an own or rival domain with its label and period. Replaces a line with the same start date. */
+/** Adds a domain of our own or of a rival, with its label and period. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -170,7 +170,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
 
 const tables = ['own_domains', 'rival_domains'] as const
 
-/** Ends all lines of a domain on a day. Deletes lines that start later. */
+/** Ends all of a domain's lines on a day. Deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -251,14 +251,14 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: a domain in a result, an own domain, or a rival domain. */
+/** A known domain: one in a result, one of our own, or a rival's. */
 export interface KnownDomain {
   readonly domain: string
   /** Our label, if the domain is or was our own. */
   readonly label: string | null
 }
 
-/** Finds a domain, or an own or rival site, by name; null if no answer and no domain line contains the name. */
+/** Finds a domain, our own site or a rival's site by name; null if no answer or domain line contains the name. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [
@@ -284,7 +284,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of the clicks on all answered queries: on the later day, and on the earlier day. */
+  /** Share of clicks across all answered queries: on the later day, and on the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
@@ -292,7 +292,7 @@ export interface DomainRow {
 }
 
 /**
- * Domains by their share on the last answered day of a span, compared with the first answered day. Own domains come
+ * Domains by their share on the last answered day of a span, compared with the first answered day. Our own domains come
  * first.
  */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {

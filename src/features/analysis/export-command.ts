@@ -1,4 +1,4 @@
-// The export command: writes a relation or the result of a statement to a file.
+// The export command: writes a relation or a statement's result to a file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -84,7 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 
 /**
  * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
- * because such a file would mislead readers.
+ * because it would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
@@ -191,7 +191,7 @@ function nameOf(question: string): string {
   return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
-/** Finds a table or view by its typed name, and returns the name quoted for SQL. */
+/** Finds a table or view by the name that was typed, and returns the name quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
   const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()
@@ -223,7 +223,7 @@ interface RowChoice {
   readonly where: string | undefined
 }
 
-/** Builds the statement that reads the selected rows of a relation. */
+/** Builds the statement that reads a relation's selected rows. */
 async function selectRows(
   db: Database,
   relation: string,
@@ -252,7 +252,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes all digits of numbers and times, and each value in its column's type. Parsing and formatting the
-  // values in this process would lose both. The statement selects `line.*`, because a column may be named line.
+  // The server preserves all digits of numbers and times, and each column's type. Parsing and formatting the values in
+  // this process would lose both. The statement selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

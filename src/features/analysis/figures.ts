@@ -34,7 +34,7 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
 export interface FigureOptions {
   /** Queries and days that the views are already restricted to. */
   readonly slice: Slice
-  /** Requested domains. If empty, the report shows own domains or, without own domains, the largest domains. */
+  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest domains. */
   readonly domains: readonly string[]
   /** Day on which a domain must be our own to be shown as our own. */
   readonly today: string
@@ -78,7 +78,7 @@ export async function readFigures(trx: Database, options: FigureOptions): Promis
 /** Maximum number of domains on the page: the number of line colors. */
 export const mostDomains = 8
 
-/** Number of the largest domains to show if there are no own domains and no requested domains. */
+/** Number of the largest domains to show if no domain is our own and none was requested. */
 const strangers = 3
 
 async function chooseDomains(

@@ -1,4 +1,4 @@
-// The library of named questions: reads sql/queries, and binds typed values to a question's parameters.
+// The library of named questions: reads sql/queries, and binds the values that were typed to a question's parameters.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -21,9 +21,7 @@ interface Parameter {
 }
 
 export interface Question {
-  /**
-   * Name of the question's file, followed by a dash and the variant's name if it is a variant, as in `keyword-history`.
-   */
+  /** Name of the question's file. For a variant, a dash and the variant's name follow, as in `keyword-history`. */
   readonly name: string
   /** First line of the file: the question in words. */
   readonly asks: string
@@ -164,7 +162,7 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** Finds a question by its name, or treats the typed text as SQL. */
+/** Finds a question by name, or treats what was typed as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   // Question names contain no spaces, but every SQL statement contains at least one space.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)

@@ -1,4 +1,4 @@
-// Origins of answers included in the analysis.
+// Origins of the answers that are included in the analysis.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -6,7 +6,7 @@ import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
 
-/** Validates typed origins, and returns them in the format of the setting. */
+/** Validates the origins that were typed, and returns them in the setting's format. */
 export function readOrigins(typed: string): string {
   const named = typed
     .split(',')
@@ -28,7 +28,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
   return found === undefined || found.shown ? null : found.there
 }
 
-/** Hint if the database has answers, but no answer with an origin that the views show; otherwise null. */
+/** Hint if the database has answers, but none with an origin that the views show; otherwise null. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null

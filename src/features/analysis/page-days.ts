@@ -29,7 +29,7 @@ export interface PageDay {
 /** Maximum number of positions read per page. */
 export const mostPageDays = 20_000
 
-/** Reads all positions of a page, under every spelling of its URL, newest first. */
+/** Reads all of a page's positions, under every spelling of its URL, newest first. */
 export function readPageDays(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },

@@ -137,7 +137,7 @@ export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
   readonly text: string
-  /** Type of an entity, or kind of a block. */
+  /** Entity type, or block kind. */
   readonly type: string | null
   /** Id of a known query with the same text as the related search; null if there is no such query. */
   readonly query: string | null
@@ -169,7 +169,7 @@ export function readSerpWords(db: Database, search: number) {
   return readRows<SerpWords>(db, 'read_serp_words', { search })
 }
 
-/** The nearest days before and after a day on which a query has an answer. */
+/** The nearest days, before and after a given day, on which a query has an answer. */
 export async function readNeighbours(
   db: Database,
   query: string,

@@ -43,7 +43,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Version of the stored days in a period and of two compared days; null if one of these days is not stored. */
+/** Version of the stored days in a period, and of the two days compared; null if any of these days is not stored. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

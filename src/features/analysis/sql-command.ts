@@ -1,4 +1,4 @@
-// The sql command: runs a question from the library, or typed SQL.
+// The sql command: runs a question from the library, or SQL from the command line.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'

@@ -1,4 +1,4 @@
-// Output file of an export. An existing file is replaced only when the new file is complete.
+// Output file for an export. An existing file is replaced only when the new file is complete.
 import { rmSync } from 'node:fs'
 import {
   constants,
@@ -85,7 +85,7 @@ async function endOf(path: string): Promise<string> {
   return link === null ? path : endOf(resolve(await realpath(dirname(path)), link))
 }
 
-/** Writes pieces to the target. A file is replaced atomically. A pipe or device receives the pieces as they arrive. */
+/** Writes chunks to the target. A file is replaced atomically. A pipe or device receives the chunks as they arrive. */
 export async function writeTarget(target: Target, pieces: Pieces): Promise<void> {
   if (target.kind === 'file') await replace(target, pieces)
   else await fill(target, openAsItIs(target), pieces)
@@ -134,7 +134,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only write errors are reported as target errors, because reading the pieces from the server may fail too.
+    // Only write errors are reported as target errors, because reading the chunks from the server may fail too.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()

@@ -3,20 +3,19 @@ import { writeXlsxStream } from 'hucre/xlsx'
 import { count } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 
-/** A cell value for the library, which never writes a text as a formula. */
+/** A cell value for the library, which never writes a string as a formula. */
 type SheetCell = string | number | boolean | Date | null
 
-// Maximum text length. Excel refuses a file that contains a longer text.
+// Maximum text length. Excel refuses to open a file with a longer text.
 const longestText = 32_767
-// First day that is written as a date. Excel counts days from 1900, and counts the first two months of that year
-// wrongly.
+// First day that is written as a date. Excel counts days from 1900, but miscounts the first two months of that year.
 const firstDay = Date.UTC(1900, 2, 1)
 // The server's type ids for date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, with constant memory. A sheet holds 1,048,576 rows, and further rows go on another
- * sheet. Calls `warn` if texts were cut.
+ * Writes rows as one workbook, using constant memory. A sheet holds up to 1,048,576 rows, and additional rows go on
+ * another sheet. Calls `warn` if any text was truncated.
  */
 export async function* writeWorkbook(
   batches: AsyncIterable<CellBatch>,

@@ -56,7 +56,7 @@ class Copying extends pg.Query {
   }
 }
 
-/** Size of a batch in bytes. A batch is larger if a single row is longer. */
+/** Batch size in bytes. A batch is larger if a single row is longer. */
 const batchBytes = 256 * 1024
 
 class CopyOut extends Copying {

@@ -46,7 +46,7 @@ interface ArchiveTools extends FiledPlace {
 }
 
 interface Passage extends ArchiveTools {
-  /** Called after each step. Tests use this function to interrupt the archiving. */
+  /** Called after each step. Tests use this function to interrupt archiving. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
@@ -74,7 +74,7 @@ export interface Archived {
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if no further rows of the day were left in the tables. */
+/** Moves a day to the archive; returns null if no more of the day's rows were left in the tables. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -114,7 +114,7 @@ export interface ArchivedTable {
    * archive can be read on its own.
    */
   readonly kind: 'moved' | 'copied'
-  /** Columns that the rows are sorted by, so that the same rows give the same file. */
+  /** Columns that the rows are sorted by, so that the same rows produce the same file. */
   readonly key: string[]
   readonly without?: readonly string[]
   /** SQL condition that selects the rows of the table, whose alias is `t`. */
@@ -227,7 +227,7 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True for the error of a transaction whose rows were changed concurrently. A retry may succeed at once. */
+/** True if an error means that another transaction changed the same rows. A retry may succeed immediately. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
@@ -310,7 +310,7 @@ export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | '
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** COPY statement that reads the rows of a table to archive, in order. */
+/** COPY statement that reads a table's rows to archive, in order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],

@@ -14,7 +14,7 @@ const settings = {
   // cached.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // Free memory is returned to the system at once. Otherwise, memory use would grow with each archived day.
+  // Free memory is returned to the system immediately. Otherwise, memory use would grow with each archived day.
   allocator_flush_threshold: '8MB',
   // Without a temporary directory, too much data causes an error. With one, the data would spill into a folder that
   // nobody monitors.
@@ -24,7 +24,7 @@ const settings = {
   allow_community_extensions: 'false',
 }
 
-// Size of a row group. Readers can skip a whole row group, and hold one row group in memory at a time.
+// Row group size. Readers can skip a whole row group, and hold one row group in memory at a time.
 const groupBytes = 8_000_000
 /** DuckDB's vector size, which is the minimum number of rows in a row group. */
 const leastGroup = 2048
@@ -64,7 +64,7 @@ export class ParquetEngine {
     return new Spool(join(this.#folder, 'given.csv'))
   }
 
-  /** Writes a complete text as a Parquet file; overwrites an existing file. */
+  /** Writes a complete text file as a Parquet file; overwrites an existing file. */
   async write(spool: Spool, columns: readonly FiledColumn[], path: string): Promise<void> {
     const shapes: string[] = []
     const cells: string[] = []
@@ -154,7 +154,7 @@ interface Filing {
 }
 
 /**
- * SQL that replaces a substring. Most texts contain no backslash, and checking for a backslash first is many times
+ * SQL that replaces a substring. Most values contain no backslash, and checking for a backslash first is many times
  * faster than replacing.
  */
 function changed(text: string, from: string, to: string): string {
@@ -189,7 +189,7 @@ const filings: Readonly<Record<string, Filing>> = {
   },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
-    // The value is converted through a type without time zone, because such a type is formatted many times faster.
+    // The value is converted through a type without a time zone, which is formatted many times faster.
     copy: (cell) =>
       `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
   },

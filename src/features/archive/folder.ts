@@ -7,7 +7,7 @@ import { callerPath, type Environment } from '../../base/config.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { unwritable } from './scratch.ts'
 
-/** Resolves the typed name of an archive folder, relative to the caller's folder. */
+/** Resolves the name of an archive folder as it was typed, relative to the caller's folder. */
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(
@@ -54,7 +54,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Creates or opens the folder. Rejects a folder that contains the archive of another installation. */
+  /** Creates or opens the folder. Rejects a folder that contains another installation's archive. */
   async claim(installation: string): Promise<void> {
     await changing(this.path, () => mkdir(this.path, { recursive: true }))
     const there = await this.readText('archive.json')

@@ -28,7 +28,7 @@ import { ArchiveFolder, archivePath } from './folder.ts'
 interface ArchiveReading {
   readonly db: Database
   readonly installation: string
-  /** Text of the query. Only the data that the query can read is loaded. */
+  /** Query text. Only the data that the query can read is loaded. */
   readonly text: string
   /** Range of archived days; undefined means all archived days. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
@@ -99,7 +99,7 @@ async function readColumnsRead(
   const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
-    // The words in the plan include all columns that are read, and words that are not columns.
+    // The words in the plan include all columns that are read, along with words that are not columns.
     const words = planned?.words.get(`archived_${table}`)
     // The plan shows the columns that a function reads only if the server inlined the function.
     const hidden = planned?.functions.some(
@@ -130,7 +130,7 @@ export function tablesOf(question: string, tables: readonly string[]): readonly 
   return tables.filter((name) => seen.has(name))
 }
 
-/** Collects the words in a text, and in the definitions of all views and functions that the text names. */
+/** Collects the words in a query, and in the definitions of all views and functions that the query names. */
 function wordsBehind(text: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
   const seen = new Set<string>()
   const look = (from: string): void => {
@@ -286,8 +286,8 @@ async function planQuestion(client: PoolClient, text: string): Promise<PlannedRe
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // The plan must not depend on the values of parameters, because the plan for one value may read less than the plan
-    // for another value.
+    // The plan must not depend on parameter values, because the plan for one value may read less than the plan for
+    // another value.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {

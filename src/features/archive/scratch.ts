@@ -54,7 +54,7 @@ function processes(): string {
   return createHash('sha256').update(`${hostname()} ${space}`).digest('hex').slice(0, 12)
 }
 
-/** A local file that collects a text while it arrives, before it is converted. */
+/** A local file that collects text as it arrives, before the text is converted. */
 export class Spool {
   readonly path: string
   readonly #file: number
@@ -107,7 +107,7 @@ const problems: Readonly<Record<string, string>> = {
 }
 
 /**
- * Error for a location on disk that can't be written. `instead` names the flag or setting that chooses another
+ * Error for a location on disk that can't be written to. `instead` names the flag or setting that chooses another
  * location.
  */
 export function unwritable(

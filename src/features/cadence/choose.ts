@@ -14,13 +14,13 @@ import { knownOf, memoryOf } from './replay.ts'
 interface CadenceNight {
   readonly list: number
   readonly runDate: string
-  /** Longest interval between purchases of a query, in days. */
+  /** Longest interval, in days, between purchases of the same query. */
   readonly longestDays: number
   readonly origin: Origin
   readonly api: string
 }
 
-/** Decides a night for a list given by name. Does nothing if the list was never read. */
+/** Decides a night's purchases for a list given by name. Does nothing if the list was never read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   { listName, ...night }: { listName: string; runDate: string; longestDays: number },
@@ -74,7 +74,8 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
 }
 
 /**
- * Reads the results of queries that were sampled on earlier nights and answered, if these results are not recorded yet.
+ * Reads the results for queries that were sampled and answered on earlier nights, unless these results are already
+ * recorded.
  */
 async function readOutcomes(
   db: Database,

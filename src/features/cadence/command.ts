@@ -1,4 +1,4 @@
-// The cadence command: shows intervals and savings of adaptive lists, and estimates the savings for other lists.
+// The cadence command: shows the intervals and savings of adaptive lists, and estimates the savings for other lists.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'

@@ -11,7 +11,7 @@ interface FirstTenOrder {
   readonly until: string
   readonly origin: Origin
   readonly api: string
-  /** If true, only answers from runs of the list itself are used, as if there were no other lists. */
+  /** If true, only answers from the list's own runs are used, as if there were no other lists. */
   readonly own: boolean
   /**
    * If true, the computed top tens are stored. Each night needs two months of answers, and computing their top tens

@@ -23,14 +23,14 @@ export interface KnownQuery {
 
 export interface CadenceRules {
   readonly list: string
-  /** Maximum number of days between two purchases of a query. */
+  /** Maximum number of days between two purchases of the same query. */
   readonly longest: number
   /** Maximum cost as a share of the cost of daily buying. */
   readonly share: number
 }
 
 /**
- * Maximum cost of a list as a share of the cost of daily buying: one half, minus a margin for new queries and for
+ * A list's maximum cost, as a share of the cost of daily buying: one half, minus a margin for new queries and for
  * queries that are bought early.
  */
 export const usualShare = 0.48
@@ -87,7 +87,7 @@ function rest(
   today: number,
 ): CadenceDecision {
   const decision = { id, interval, due: today, byChance: false }
-  // An answer dated in the future comes from a wrong clock, so it is not used for this night.
+  // An answer dated in the future comes from a clock that was wrong, so it is not used for this night.
   if (last === null || last.day > today) {
     return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }
@@ -104,8 +104,8 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
 }
 
 /**
- * Finds skipped queries to buy early: a related query, which shares pages with the skipped query, has moved since the
- * skipped query was last bought.
+ * Finds skipped queries to buy early, because a related query (one that shares pages with the skipped query) has moved
+ * since the skipped query was last bought.
  */
 function wokenIn(
   queries: readonly KnownQuery[],
@@ -175,7 +175,7 @@ function patienceFor(
 
 /** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
-/** Half-lives of the weights in nights, for the long-term rate (`usual`) and the current rate (`now`). */
+/** Half-lives of the weights, in nights: for the long-term rate (`usual`) and for the current rate (`now`). */
 const halfLives = { usual: 28, now: 3 }
 /**
  * Weight of the long-term rate in the estimate of the current rate, in nights. With this weight, one change shortens
@@ -184,9 +184,9 @@ const halfLives = { usual: 28, now: 3 }
 const trust = 4
 
 /**
- * Estimates the expected changes per night: observed changes divided by observed nights, where recent nights weigh
- * more. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a single
- * change.
+ * Estimates the expected changes per night: observed changes divided by observed nights, with more weight on recent
+ * nights. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a
+ * single change.
  */
 function changeRate(steps: readonly Comparison[], today: number): number {
   const usual = estimate(steps, today, { ...first, halfLife: halfLives.usual })

@@ -24,7 +24,7 @@ export interface ReplayedNight {
   readonly queries: number
   /** Queries that an adaptive cadence would buy. */
   readonly asked: readonly string[]
-  /** Bought queries that could be skipped, but are bought as a random sample. */
+  /** Queries that could be skipped, but are bought as a random sample. */
   readonly byChance: readonly string[]
 }
 
@@ -100,8 +100,8 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
 const inTimeNights = 2
 
 /**
- * Adds up the nights of a replay, for the given queries. The bounds are Wilson's interval, with each query's moves as
- * one cluster.
+ * Adds up a replay's nights, for the given queries. The bounds are Wilson's interval, with each query's moves as one
+ * cluster.
  */
 export function sumUp(
   histories: readonly QueryHistory[],
@@ -142,7 +142,7 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
-/** A page that entered or left a query's top ten, as daily buying would show. */
+/** A page that entered or left a query's top ten, as seen with daily buying. */
 interface Move extends Omit<Change, 'since'> {
   readonly id: string
   /** Number of nights until the move is seen; null if the move is never seen. */
@@ -159,7 +159,7 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    // Each move is matched to at most one move that is seen, which is the newest that fits.
+    // Each move is matched to at most one seen move, the newest that fits.
     const left = [...changesOf(bought)]
     const judged = changesOf(firstTens)
       .toReversed()

@@ -68,7 +68,7 @@ interface Starts {
 
 interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly faults: boolean
-  /** True for the history that the demo without flags creates. */
+  /** True for the history that the demo creates without flags. */
   readonly first: boolean
   readonly cadence: boolean
 }
@@ -107,7 +107,8 @@ export async function runDemo(
 }
 
 /**
- * Buys the nights from a separate service. The service injects faults if the demo covers a month or runs without flags.
+ * Buys the nights' answers from a separate service. The service injects faults if the demo covers a month or runs
+ * without flags.
  */
 async function runHistory(
   mill: Mill,

@@ -1,4 +1,4 @@
-// Runs the demo's nights one after the other.
+// Runs the demo's nights one after another.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -59,8 +59,8 @@ export function onePurpose(night: number, nights: number): Purpose | null {
 const spentByOthers = 25
 
 /**
- * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's first
- * balance, and the same amount is added halfway through the nights.
+ * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's
+ * initial balance, and the same amount is added halfway through the nights.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
@@ -98,7 +98,7 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today. If the history ended today, all queries of an adaptive list would already have an
+    // The sample was bought today. If the history ended today, all queries on an adaptive list would already have an
     // answer for the night, so this history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)

@@ -76,7 +76,8 @@ function reasonAgainst(
 }
 
 /**
- * Key that is equal for queries with nearly the same results. The requested number of results does not affect the key.
+ * Key that is the same for queries with nearly the same results. The requested number of results does not affect the
+ * key.
  */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
@@ -159,7 +160,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True for a text in a list's scripts. The text may contain Latin names, but must not consist of Latin names alone. */
+/** True if a text is written in a list's scripts. It may contain Latin names, but must not consist only of them. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false
@@ -177,7 +178,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** Key that is equal for texts that differ only in word order, plurals, hyphens or capital letters. */
+/** Key that is the same for texts that differ only in word order, plurals, hyphens or capital letters. */
 export function twinKey(text: string): string {
   return [...new Set(wordsOf(text).map(singular))].toSorted().join(' ')
 }

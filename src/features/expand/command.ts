@@ -74,7 +74,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // As with every purchase, the preview's exit code tells whether the plan stays within the limits.
+  // As with every purchase, the preview's exit code shows whether the plan stays within the limits.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 

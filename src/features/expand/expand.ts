@@ -178,7 +178,7 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
 }
 
 type ExpandStep =
-  /** Workers have not answered all added queries yet. */
+  /** Workers have not yet bought answers to all added queries. */
   | { readonly kind: 'wait'; readonly round: number }
   /**
    * Queries were added earlier but never bought, because planning was interrupted or credits ran out. They are planned
@@ -235,7 +235,7 @@ async function preview(
 ) {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
   const full = estimateCost(toBuy, funds.costs, costClass)
-  // An expansion never exceeds its budget, so the estimate must not either.
+  // An expansion never exceeds its budget, so the estimate must not exceed it either.
   const most = (found: number | null) => (found === null ? null : Math.min(found, left))
   const estimate = { ...full, credits: most(full.credits), worst: most(full.worst) }
   const { remaining } = funds

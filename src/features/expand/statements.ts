@@ -16,7 +16,7 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads the rounds of a target list so far. */
+/** Reads a target list's rounds so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -210,7 +210,7 @@ export async function recordRun(
     .where('state', 'in', ['done', 'cancelled'])
     .whereRef('budget', '>', 'budget_used')
     .execute()
-  // Restores to the list every query that was ever added to it, not only the newest queries.
+  // Puts every query that was ever added back on the list, not only the newest queries.
   await trx
     .updateTable('list_queries')
     .from((eb) =>

@@ -69,7 +69,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Selects the rows in which answers name a query as a related search, and the stored bodies of these answers. */
+/** Selects the rows in which answers suggest a query as a related search, and these answers' stored bodies. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -240,7 +240,7 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
   return true
 }
 
-/** Placeholder for the id of a deleted query. */
+/** Placeholder for a deleted query's id. */
 const nobody = '00000000-0000-0000-0000-000000000000'
 
 // Batch sizes. Locks are held for the duration of one batch, which affects a few thousand rows.
@@ -280,7 +280,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
     .limit(answersAtOnce)
     .execute()
   const answers = found.map(({ id }) => id)
-  // The tasks of these answers, or if there are none, the tasks without an answer. The statement searches run by run,
+  // The tasks of these answers or, if there are none, the tasks without an answer. The statement searches run by run,
   // because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
   const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
@@ -302,8 +302,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     .columns(['task_id', 'run_id'])
     .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
     .onConflict((conflict) => conflict.doNothing())
-  // Each call's mark is replaced. Therefore, a late answer matches no call and is not stored, and no process requests
-  // the answer again.
+  // Each call's mark is replaced, so that a late answer matches no call and is not stored, and no process requests it
+  // again.
   const calls = trx
     .updateTable('calls')
     .set({ query_id: nobody, error_message: null })
@@ -324,8 +324,8 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
 }
 
 /**
- * Deletes the queries that nothing else refers to. Other writers are locked out meanwhile, because a list that is being
- * planned could refer to an existing query. Planning commits a list's queries together with the run.
+ * Deletes the queries that nothing else refers to. Other writers are locked out in the meantime, because a list that is
+ * being planned could refer to an existing query. Planning commits a list's queries together with the run.
  */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
@@ -392,7 +392,7 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return gone
 }
 
-// Marker entry in the table of words to be deleted. After an interruption, only this entry shows that the sums must be
+// Marker entry in the table of words to delete. After an interruption, only this entry shows that the sums must be
 // deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 

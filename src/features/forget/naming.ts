@@ -82,12 +82,10 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Maximum number of retries. The retries must last longer than planning a large list, which takes minutes. */
+/** Maximum number of retries. The retries must last longer than it takes to plan a large list, which can be minutes. */
 const mostTries = 1_200
 
-/**
- * Runs a batch, and retries it after a conflict with another writer of the same rows or with the planning of a list.
- */
+/** Runs a batch, and retries it after a conflict with another writer of the same rows or with list planning. */
 export async function patiently<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

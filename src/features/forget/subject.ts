@@ -33,7 +33,7 @@ export function aloneIn(list: number) {
     .innerJoin('lists as l', 'l.id', 'r.list_id')
     .select('t.query_id')
   // Forgotten lists are ignored. A query that a forgotten list shared with other lists is deleted with the last of
-  // these other lists.
+  // those lists.
   const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
   return listed
     .where('list_id', '=', list)

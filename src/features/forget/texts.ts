@@ -1,4 +1,4 @@
-// Deletes texts that are stored outside of answers, and unused dictionary entries.
+// Deletes text that is stored outside of answers, and unused dictionary entries.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -19,8 +19,8 @@ import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
 
 /**
- * Builds a case-insensitive Postgres regular expression that finds a typed text. The text matches only where it stands
- * alone, outside of longer words.
+ * Builds a case-insensitive Postgres regular expression that finds a text as it was typed. It matches only whole words,
+ * not parts of longer words.
  */
 function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
@@ -33,12 +33,13 @@ const blank = '(forgotten)'
 interface Place {
   readonly table: keyof DB
   readonly where: Expression<SqlBool>
-  /** New values of the columns; null deletes the row. */
+  /** New column values; null deletes the row. */
   readonly set: object | null
 }
 
 /**
- * Describes a place in the database that may contain a text. The compiler checks that the columns belong to the table.
+ * Describes a place in the database that may contain the text. The compiler checks that the columns belong to the
+ * table.
  */
 function placeIn<T extends keyof DB>(
   table: T,
@@ -69,7 +70,7 @@ function mentions<T extends keyof DB>(
   return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
 }
 
-/** All places outside of answers that contain texts written by people or programs. */
+/** All places outside of answers that contain text written by people or programs. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -77,7 +78,7 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // A list name may be an everyday word, so it is searched for only in texts about lists.
+  // A list name may be an everyday word, so it is searched for only in text about lists.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
@@ -182,7 +183,7 @@ function ofList({ id, name }: List): readonly Place[] {
 }
 
 /**
- * Changes or deletes all texts about the subject outside of answers. Rows that triggers store about changed lines are
+ * Changes or deletes all text about the subject outside of answers. Rows that triggers store about changed lines are
  * deleted last.
  */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
@@ -220,8 +221,8 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 
 /**
  * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
- * table meanwhile. Otherwise, a writer that found an entry before it was deleted could store an answer that refers to
- * it.
+ * table in the meantime. Otherwise, a writer that found an entry before it was deleted could store an answer that
+ * refers to it.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

@@ -1,4 +1,4 @@
-// The command `npm run notify`: lists the notices, or sends a test notice.
+// The notify command: lists the notices, or sends a test notice.
 
 import { randomUUID } from 'node:crypto'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'

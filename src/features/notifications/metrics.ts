@@ -228,7 +228,7 @@ export function askSparingly<T>(
 }
 
 /**
- * Counts, for each list, the suspect runs judged in the last seven days, and tells whether the newest run is suspect.
+ * Counts, for each list, the suspect runs judged in the last seven days, and shows whether the newest run is suspect.
  */
 function countSuspects(db: Database) {
   return db

@@ -134,7 +134,7 @@ async function answer(
 }
 
 function send(response: ServerResponse, status: number, text: string): void {
-  // The version is that of the Prometheus text format. Plain-text readers ignore it.
+  // This is the version of the Prometheus text format. Plain-text readers ignore it.
   const contentType = 'text/plain; version=0.0.4; charset=utf-8'
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
   response.end(text)

@@ -18,7 +18,7 @@ import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
 import { countOpenTasks } from '../../core/runs/waits.ts'
 import { post, refusalOf } from './webhook.ts'
 
-// A process that starts after a long time does not report events older than this.
+// A process that starts after a long pause does not report events older than this.
 const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
@@ -37,7 +37,7 @@ export function startNotices(
   let lastProblem: string | null = null
   const tryToTell = async () => {
     const problem = await sendNotices(db, options)
-    // A problem that repeats is reported only once. Work continues, and the next check tries again.
+    // A recurring problem is reported only once. Work continues, and the next check tries again.
     if (problem !== null && problem !== lastProblem) report(problem)
     lastProblem = problem
   }
@@ -58,10 +58,10 @@ export function startNotices(
 }
 
 // After a single tick, there may be no other process that sends notices. Therefore, the tick waits for a slow receiver,
-// but ends before the tick of the next minute.
+// but ends before the next minute's tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. Waits up to a time limit. The next process sends the remaining notices. */
+/** Performs one check at the end of a tick. After a time limit, leaves the rest to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -71,7 +71,7 @@ export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>)
   say(`${problem}; notices that were not sent are kept and tried again`)
 }
 
-/** Records events and sends due notices. Returns why a notice could not be sent, or null if nothing failed. */
+/** Records events and sends due notices. Returns the reason for a failure, or null if nothing failed. */
 export async function sendNotices(db: Database, options: NoticeOptions): Promise<string | null> {
   try {
     await recordNotices(db, options)
@@ -162,11 +162,11 @@ const deliverForMs = dayMs
 
 /**
  * Status codes with which a receiver rejects only the notice at hand. After any other failure, the receiver would
- * reject further notices as well.
+ * reject other notices as well.
  */
 const ownFault = new Set([400, 413, 422])
 
-/** Sends due notices one after the other. Returns why a notice could not be sent, or null if nothing failed. */
+/** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
 async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   let problem: string | null = null
   for (;;) {
@@ -199,7 +199,7 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
   }
 }
 
-/** A notice that this process may send for a limited time, with the number of tries, including the current try. */
+/** A notice that this process may send for a limited time, with the number of attempts, including the current one. */
 type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
 
 /** Claims the oldest due notice for a limited time. Concurrent processes get different notices. */
@@ -237,7 +237,7 @@ export async function claimNotice(
 }
 
 /**
- * Postpones a notice after a failure. If the notice was recorded too long ago, gives it up instead and returns `true`.
+ * Postpones a notice after a failure. If the notice was recorded too long ago, abandons it instead and returns `true`.
  */
 async function putOffNotice(
   db: Database,
@@ -290,7 +290,7 @@ export async function listNotices(db: Database, limit: number) {
     .execute()
 }
 
-/** Counts the waiting notices, and the notices that were given up in the last day. */
+/** Counts the waiting notices, and the notices that were abandoned in the last day. */
 export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')

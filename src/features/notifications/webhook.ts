@@ -12,7 +12,7 @@ interface Posted {
   readonly ok: boolean
   readonly status: number
   readonly said: string
-  /** Wait that the receiver requests; null if the reply requests no wait. */
+  /** Delay requested by the receiver; null if the reply requests none. */
   readonly waitMs: number | null
 }
 
@@ -87,7 +87,7 @@ interface Notice {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Formats the body of a notice: as JSON with fields for programs, or as text for Slack. */
+/** Formats a notice's body: as JSON with fields for programs, or as text for Slack. */
 export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   const { id, kind, text, at, fields } = notice
   if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })
@@ -98,7 +98,7 @@ export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
 
 /**
  * Headers that identify a notice and prove its sender, according to standardwebhooks.com. The signature is an
- * HMAC-SHA256 over id, time and body. The time is when this try was made, so that a receiver can reject old tries.
+ * HMAC-SHA256 over id, time and body. The time is the time of this attempt, so that a receiver can reject old attempts.
  */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },

@@ -1,4 +1,4 @@
-// The program `querymill`: finds a command by name and runs it.
+// The `querymill` program: finds a command by name and runs it.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -26,9 +26,8 @@ export async function dispatch(load: Load): Promise<void> {
 }
 
 /**
- * Completes the words that were typed: `help work` becomes `work --help`. If a group contains a command with the
- * group's name, the word for this command may be left out before a flag. For example, `service --port 80` becomes
- * `service start --port 80`.
+ * Completes the words that were typed: `help work` becomes `work --help`. If a command has the same name as its group,
+ * its own word may be omitted before a flag. For example, `service --port 80` becomes `service start --port 80`.
  */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second = '-'] = typed
@@ -234,8 +233,8 @@ async function runNamed(name: string, { load, depth, flags }: Start): Promise<vo
 }
 
 function readVersion(): string {
-  // The version is read without the library that checks JSON, because loading the library would double the time that
-  // help takes.
+  // The version is read without the library that checks JSON, because loading the library would double the time it
+  // takes to show help.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8')
   return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }

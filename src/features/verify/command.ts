@@ -216,7 +216,7 @@ interface StoredPage {
 }
 
 /**
- * Reads answer bodies, with the figures stored beside them, in batches. `sample` is the size of a random sample; null
+ * Reads answer bodies, with the figures stored with them, in batches. `sample` is the size of a random sample; null
  * means all answers.
  */
 async function* readProofs(db: Database, sample: number | null, size: number) {
@@ -378,7 +378,7 @@ interface Conservation {
   readonly closing: number
 }
 
-/** Adds up every change of each account's balance: opening - used - unknown - unexplained + added = closing. */
+/** Adds up every change in each account's balance: opening - used - unknown - unexplained + added = closing. */
 export function conserveCredits(db: Database) {
   return readRows<Conservation>(db, 'conserve_credits', {})
 }

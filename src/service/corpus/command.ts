@@ -1,4 +1,4 @@
-// Runs the commands that load the shipped corpus and files of pages.
+// Runs the commands that load the shipped corpus and page files.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath } from '../../base/config.ts'

@@ -1,14 +1,14 @@
-// Describes one page of the corpus, and reads files of pages.
+// Describes a corpus page, and reads page files.
 
 import { open } from 'node:fs/promises'
 import { tryDecode } from 'hono/utils/url'
 import { z } from 'zod'
 import { unreadable } from '../../base/errors.ts'
 
-/** A text without NUL and lone surrogates, which PostgreSQL cannot store. */
+/** Text without NUL characters or lone surrogates, which PostgreSQL cannot store. */
 const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
 
-/** A page that searches can find. One line of a corpus file holds one page. */
+/** A page that searches can find. Each line of a corpus file contains one page. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
   title: storable.max(2000),
@@ -27,12 +27,12 @@ export type Document = z.output<typeof documentShape>
 
 const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 
-/** Returns a title without the name of the site, as in `documents.head`. */
+/** Returns a title without the site name, as in `documents.head`. */
 export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }
 
-/** Returns further search terms of a page: the words of the address, and of names such as `ServiceWorker`. */
+/** Returns additional search terms for a page: the words in its address, and in names such as `ServiceWorker`. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
   const texts = `${titleAlone(title)} ${tryDecode(new URL(url).pathname, decodeURIComponent)}`
   const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))

@@ -1,4 +1,4 @@
-// Loads the shipped corpus and files of pages into the tables of the service.
+// Loads the shipped corpus and page files into the service's tables.
 
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,19 +13,19 @@ const corpusLock = 7_361_002
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus unless it is loaded. If several services start at once, the others wait for the first. */
+/** Loads the shipped corpus if it is not loaded yet. Services that start at the same time wait for the first. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // Checked without the lock first, because every start after the first start ends here.
+    // Checked without the lock first, because every start after the first one ends here.
     if (await isLoaded(client, sha256)) return 0
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     if (await isLoaded(client, sha256)) return 0
     const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
     const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
     await client.query('delete from documents where shipped')
-    // Building the index once takes a third of the time of updating the index row by row.
+    // Building the index once takes a third as long as updating it row by row.
     await client.query('drop index if exists documents_tsv')
     for (let at = 0; at < documents.length; at += 2000) {
       await insertBatch(client, documents.slice(at, at + 2000), true)
@@ -42,7 +42,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/** Adds the pages of JSONL files. A line that does not hold a page is skipped and reported. */
+/** Adds the pages in JSONL files. A line that does not contain a page is skipped and reported. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
@@ -120,7 +120,7 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    // An error of the SQLSTATE classes 22, 23 and 54 is caused by the page. Any other error is caused by the database.
+    // Errors in SQLSTATE classes 22, 23 and 54 are caused by the page. All other errors are caused by the database.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `expected a page that can be indexed, got: ${reasonOf(error)}`

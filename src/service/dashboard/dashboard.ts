@@ -15,7 +15,7 @@ import { dashboardStyle, renderDashboard, renderUsage, shownDays } from './page.
 
 export interface DashboardParts {
   readonly keys: Keys
-  /** Password of the dashboard; if null, the dashboard opens on this machine only. */
+  /** Dashboard password; if null, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
 }
@@ -40,7 +40,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     await next()
   })
   const show = showDashboard(parts)
-  // The page after a form is at the address of the form, which browsers can reload and bookmark.
+  // The page that follows a form has the form's address, so users may reload or bookmark that address.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
   addForms(app, parts.keys, show)
 }
@@ -64,7 +64,7 @@ function showDashboard({ keys, publicUrl }: DashboardParts) {
 type Show = ReturnType<typeof showDashboard>
 
 function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
-  /** Adds the route of a form. `change` returns a new key to show, or false if there is no such key. */
+  /** Adds the route for a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
     shape: Shape,
@@ -114,7 +114,7 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
 /** Adds the page on which customers enter their key, which is never part of an address. */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
   app.get('/usage', (c) => c.html(renderUsage({ root: './' }), 200, pageHeaders))
-  // The dashboard uses this style sheet too, because its own addresses may need the password.
+  // The dashboard uses this style sheet too, because its own addresses may require the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
@@ -130,7 +130,7 @@ export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts
   })
 }
 
-/** Returns the relative address of the service, as seen from the requested page. */
+/** Returns the service's relative address, as seen from the requested page. */
 function rootOf(c: Context<DoorEnv>): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
@@ -213,7 +213,7 @@ function digest(password: string): Buffer {
   return hash('sha256', password, 'buffer')
 }
 
-/** The Host header is checked too, because DNS rebinding can make the name of another site resolve to this machine. */
+/** The Host header is checked too, because DNS rebinding can make another site's name resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   const host = parseUrl(`http://${c.req.header('host')}`)?.hostname ?? ''

@@ -1,4 +1,4 @@
-// Renders the dashboard, the page of a customer's usage and the help pages, with their style sheet.
+// Renders the dashboard, the customers' usage page and the help pages, with their style sheet.
 
 import { html } from 'hono/html'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -18,17 +18,17 @@ import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
 type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** Relative address of the service, because a proxy may add a prefix to all paths. */
+  /** The service's relative address, because a proxy may add a prefix to all paths. */
   readonly root: string
   readonly title?: string
   readonly problem?: string | undefined
 }
 
 interface DashboardView extends PageView {
-  /** Address of the service as clients type it. */
+  /** Service address as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
-  /** Text that the shown keys contain, and the number of the page of keys. */
+  /** Text that the listed keys contain, and the number of the listed page. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   readonly issued?: IssuedKey | undefined
@@ -61,7 +61,7 @@ export function renderDashboard(view: DashboardView) {
 }
 
 interface UsageView extends PageView {
-  /** Account of the entered key; absent until a valid key was entered. */
+  /** Account of the entered key; absent until a valid key has been entered. */
   readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
 }
 
@@ -106,7 +106,7 @@ function renderIssued({ key, kind, credits, account }: IssuedKey, address: strin
   ])
 }
 
-/** Names the accounts in use that have few credits left. */
+/** Lists the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
   const lines = new Set(low.map((key) => `Account ${key.account}: ${key.credits} of ${key.quota}`))
@@ -129,7 +129,7 @@ function renderUsed(used: readonly KeyDay[]) {
 
 const keysOnPage = 50
 
-/** Renders one page of the keys that contain the wanted text, newest first. */
+/** Renders one page of keys that contain the search text, newest first. */
 function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
   const path = `${root}dashboard`
   const found = keys
@@ -176,7 +176,7 @@ function renderKey(path: string, one: ListedKey) {
   return renderRow([...cells, change, html`${state} ${renderMore(path, one)}`])
 }
 
-/** Renders the forms for rarer changes of a key and its account. Revoking comes last, and must be confirmed. */
+/** Renders the forms for less frequent changes to a key and its account. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = renderForm(`${path}/keys/${id}/rotate`, 'Replace', [
     limit('grace', `Hours for which key ${id} stays valid`, { placeholder: '24' }),
@@ -269,7 +269,7 @@ export const errorPage = renderHelp('Errors', [
   'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
 ])
 
-/** Renders texts, and a table of the errors that link to the page. */
+/** Renders help texts, and a table of the errors that link to the page. */
 function renderHelp(title: string, texts: readonly string[]) {
   const rows = Object.entries(reasons).flatMap(([status, reason]) => {
     const code = `\`${statusCode(Number(status) as RefusalStatus)}\``
@@ -281,7 +281,7 @@ function renderHelp(title: string, texts: readonly string[]) {
   return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
 }
 
-/** Renders a text in which backticks enclose code. */
+/** Renders text in which backticks enclose code. */
 function codeIn(text: string) {
   const parts = text.split('`')
   return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))

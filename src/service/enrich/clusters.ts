@@ -1,4 +1,4 @@
-// Labels the topics that the results of a query share.
+// Labels the topics that a query's results share.
 
 import { stem, stopWords } from './labels.ts'
 
@@ -18,14 +18,14 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Returns labels of topics that the results share beyond the query; no labels if there are too few results. */
+/** Returns labels for the topics that the results share beyond the query; none if there are too few results. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < fewest) return []
-  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
+  // Among many pages, two may share a phrase by chance, unless the phrase is a known name.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {
@@ -46,7 +46,7 @@ export function labelClusters(
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
-/** Collects the phrases of up to four words. */
+/** Collects phrases of up to four words. */
 function collect(texts: readonly ClusterText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   for (const [index, { text }] of texts.entries()) {
@@ -145,13 +145,13 @@ function accept(phrases: readonly (Phrase & { readonly form: string })[]): strin
   return taken.slice(0, most).map(({ form }) => capitalise(form))
 }
 
-/** Returns the most frequent spelling of a phrase. */
+/** Returns a phrase's most frequent spelling. */
 function usualForm({ forms }: Phrase): string {
   const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
   return form
 }
 
-/** Capitalises the words of a phrase that have neither capital letters nor hyphens. */
+/** Capitalises the words in a phrase that have neither capital letters nor hyphens. */
 function capitalise(form: string): string {
   return form.replace(
     /(?<![^ ])\p{Ll}[^\p{Lu} -]*(?![^ ])/gu,

@@ -8,10 +8,10 @@ import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
 import { headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
-/** The results of a provider, before labels are added. */
+/** A provider's results, before labels are added. */
 interface Findings {
   readonly results: OrganicResult[]
-  /** Results and further candidates, because labels are based on more pages than the answer shows. */
+  /** Results and additional candidates, because labels are based on more pages than the answer shows. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly known: readonly NamedEntity[]
@@ -38,14 +38,14 @@ export async function enrich(
   }
 }
 
-/** Returns the title and text of each page, without sentences of earlier pages, such as menus and copies. */
+/** Returns the title and text of each page, without sentences found on earlier pages, such as menus and copies. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
     const sentences = text
       .split(/(?<=[.:!?])\s+/)
       .filter((sentence) => !seen.has(sentence) && seen.add(sentence))
-    // The name of the site is dropped, because every title of the site contains it.
+    // The site name is dropped, because every title on the site contains it.
     const host = parseUrl(url)?.hostname ?? ''
     return { host, text: `${headOf(title)}. ${sentences.join(' ')}` }
   })

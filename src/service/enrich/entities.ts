@@ -15,7 +15,7 @@ interface Found {
   readonly known: readonly NamedEntity[]
 }
 
-/** Prefers missing an entity over reporting a wrong entity. */
+/** Prefers missing an entity to reporting a wrong one. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const entities = [
     ...found.known,
@@ -29,7 +29,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
     .slice(0, mostEntities)
 }
 
-/** Returns the names in at least two results, most frequent first. A name in a single result may be there by chance. */
+/** Returns the names found in at least two results, most frequent first. A name in only one may be coincidental. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const entity of lists.flatMap((list) => [...new Set(list)])) {
@@ -49,8 +49,8 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return [q, tellingSentences(texts).join(' ')].flatMap((text) => typed(nlp, text))
 }
 
-// Each kind of entity, with the tags of the tagger. A text is checked for these tags before names are extracted,
-// because most texts have none of the tags and the check is much cheaper.
+// Each kind of entity, with the tagger's tags. A text is checked for these tags before names are extracted, because
+// most texts have none of the tags and the check is much cheaper.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -111,7 +111,7 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 /** Finds known names in texts, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** Number of words in the longest name, by the first word of the name. Most words of a text do not start a name. */
+  /** Number of words in the longest name, by the name's first word. Most words in a text do not start a name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
@@ -129,7 +129,7 @@ export class Gazetteer {
     }
   }
 
-  /** Finds every known name in a text, except names such as Grid, Content and Object, which are also everyday words. */
+  /** Finds every known name in a text, except names that are also everyday words, such as Grid and Content. */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
@@ -140,7 +140,7 @@ export class Gazetteer {
     return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
   }
 
-  /** Finds the longest known name at each position of a text, including names of a single everyday word. */
+  /** Finds the longest known name at each position of a text, including names that are a single everyday word. */
   findAny(text: string): NamedEntity[] {
     const tokens = wordsOf(text)
     const found: NamedEntity[] = []

@@ -20,7 +20,7 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/** The hosts of the results can reveal a brand that the words of the query do not reveal. */
+/** The results' hosts can reveal a brand that the query's words do not. */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
@@ -56,7 +56,7 @@ export function labelSentiment(q: string, texts: readonly string[]) {
   return score < -deadZone ? 'negative' : 'neutral'
 }
 
-/** Sums the values of the words, negated after a negation, and divides by the square root of the number of words. */
+/** Sums the words' values, reversed after a negation, and divides by the square root of the number of words. */
 export function tone(text: string): number {
   const words =
     text
@@ -98,7 +98,7 @@ export function relateSearches(
   return [...found.values()].slice(0, 8)
 }
 
-/** True for a title that contains the subject of the query, adds words to it, and is short enough to type. */
+/** True if a title contains the query's subject, adds words to it, and is short enough to type. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)
@@ -106,7 +106,7 @@ function leadsOn(own: readonly string[], title: string): boolean {
   return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
-/** Returns the part of a title before the name of the site. */
+/** Returns the part of a title before the site name. */
 export function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
@@ -133,7 +133,7 @@ export const stopWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Removes the plural ending of a word. Other endings stay. */
+/** Removes a word's plural ending. Other endings stay. */
 export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)

@@ -1,5 +1,5 @@
-// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and the turns of one account in
-// the order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
+// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and each account's turns in
+// order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
 
 import { Refusal } from '../refusal.ts'
 
@@ -11,12 +11,12 @@ interface QueueLimits {
   readonly waitingPerAccount: number
 }
 
-/** One piece of work at the upstream: a whole search, or one page of it. */
+/** A unit of work at the upstream: a whole search, or one page of it. */
 export interface Turn {
   readonly account: number
   /** When this signal aborts, a turn that has not begun leaves the queue. */
   readonly signal: AbortSignal
-  /** Time of `performance.now()` by which the turn must end. With null, only the signal limits the wait. */
+  /** Time on the `performance.now()` clock by which the turn must end. With null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
@@ -30,11 +30,11 @@ const observedTurns = 16
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** The queue of each account with waiting turns. The first account in the map is served next. */
+  /** Queues of the accounts that have waiting turns. The first account in the map is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   /** The account of each turn in progress. */
   readonly #working: number[] = []
-  /** Durations of the last turns. */
+  /** Durations of the most recent turns. */
   #observed: readonly number[] = []
   /** Estimated duration of a turn; null until the first turn has ended. */
   #turnMs: number | null = null
@@ -105,11 +105,11 @@ export class FairQueue {
     }
   }
 
-  /** Counts the turns that are served before a new turn of the account. */
+  /** Counts the turns that are served before a new turn for the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts that come before this account in the round are served one more turn.
+    // Accounts that come before this account in the round get one more turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -126,7 +126,7 @@ export class FairQueue {
 
   /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
-    // A slot can be free while turns wait, if the accounts of the waiting turns have reached their limit.
+    // A slot can be free while turns wait, if the waiting turns' accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 

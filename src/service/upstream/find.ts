@@ -1,4 +1,4 @@
-// Finds pages among the documents of this machine, best page first.
+// Finds pages among the documents on this machine, best page first.
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
@@ -31,7 +31,7 @@ const configs: Readonly<Record<string, string>> = {
 export const leastPool = 50
 // Work limit for ranking: the maximum number of candidates, multiplied by the number of words in the query.
 const rankings = 8000
-// Least share of known words in a query. If more words are unknown, pages that match the known words match by chance.
+// Minimum share of known words in a query. If more words are unknown, pages match the known words only by chance.
 const leastKnown = 0.5
 // A page that lacks some words must contain at least this share of the query's weight.
 const leastShare = { known: 0.35, strange: 0.6 }
@@ -83,7 +83,7 @@ export async function findPages(
   }
 }
 
-/** Reports the corrected and the ignored words of a query; undefined if there are none. */
+/** Reports a query's corrected and ignored words; undefined if there are none. */
 function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
   if (corrections.length === 0 && strange.length === 0) return undefined
   const query = words.filter((word) => !strange.includes(word)).join(' ')
@@ -94,7 +94,10 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
 const accident = 2
 const besideSubject = 0.3
 
-/** Beside a known name, lowers the weight of very rare words. Beside unknown words as well, of all other words. */
+/**
+ * If a query contains a known name, lowers the weight of its other words: only of the very rare ones, or of all of them
+ * if the query also has unknown words.
+ */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -106,9 +109,9 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * True if matches are likely due to chance. If a query has one known word and otherwise unknown words, the known word
- * must be the subject of some page. For example, `football results` does not ask about results. A corrected word counts
- * as unknown if other words could not be corrected.
+ * True if matches are likely due to chance. If all but one of a query's words are unknown, the known word must be the
+ * subject of some page. For example, `football results` does not ask about results. A corrected word counts as unknown
+ * if other words could not be corrected.
  */
 async function isChance(
   run: Statements,
@@ -157,7 +160,7 @@ export function makeSnippet(q: string, text: string): string {
     const said = stems(sentence)
     return asked.filter((word) => said.has(word)).length
   })
-  // Of several equal sentences the first is used, because the beginning of a page tells its subject.
+  // If several sentences match equally well, the first is used, because a page states its subject at the beginning.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -166,13 +169,12 @@ export function makeSnippet(q: string, text: string): string {
 }
 
 const [firstPlaces, eachFolder] = [10, 2]
-// A page of another folder moves up only if it is nearly as relevant as the page that it passes.
+// A page from another folder moves up only if it is nearly as relevant as the page that it passes.
 const nearly = 0.6
 
 /**
- * Moves pages of other folders into the first ten if one folder fills them, for example with versions of a
- * specification. The result depends only on the given pages, so that answers of different lengths show parts of the
- * same list.
+ * Moves pages from other folders into the top ten if one folder fills it, for example with versions of a specification.
+ * The result depends only on the given pages, so that answers of different lengths show parts of the same list.
  */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
@@ -192,7 +194,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left]
 }
 
-/** Returns the host, and the path without its last part. Pages of the same kind are in the same folder. */
+/** Returns the host, and the path without its last segment. Pages of the same kind are in the same folder. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -1,4 +1,4 @@
-// Answers searches from the documents of this machine, without a network.
+// Answers searches from the documents on this machine, without a network.
 
 import { codeOf } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -43,14 +43,14 @@ async function prepare({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-// Number of further candidates, which move up on days on which other pages are missing.
+// Number of additional candidates, which move up on days when other pages are missing.
 const reserve = 12
 
 interface Parts {
   readonly tables: Tables
   readonly drift: Drift
   readonly gazetteer: Gazetteer
-  /** Pages of earlier searches. A history repeats its queries every day, and no document changes meanwhile. */
+  /** Pages found by earlier searches. A history repeats its queries every day, and documents do not change. */
   readonly foundBefore: Map<string, ReturnType<typeof findPages>> | null
 }
 
@@ -77,7 +77,7 @@ async function answer(
   })
   const found = {
     results,
-    // Of pages that are not shown, the beginning is enough.
+    // For pages that are not shown, the beginning is enough.
     pool: closePages(pages.slice(0, leastPool)).map((page) =>
       ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
     ),
@@ -94,7 +94,7 @@ async function answer(
 
 const leastClose = 10
 
-/** Drops pages with less than 40 percent of the relevance of the best page. They say nothing about the query. */
+/** Drops pages with less than 40 percent of the best page's relevance. They say nothing about the query. */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
   return pages.filter(({ score }, index) => index < leastClose || score >= least)

@@ -91,10 +91,10 @@ function some<T>(
   return items.toSorted((a, b) => (orders.get(a) ?? 0) - (orders.get(b) ?? 0)).slice(0, count)
 }
 
-/** Changes of answers from day to day, for generated histories. */
+/** Day-to-day changes in answers, for generated histories. */
 export interface Drift {
   readonly moves: boolean
-  /** Puts the pages of a query into the order of the day. Some pages are missing on some days. */
+  /** Puts a query's pages into the day's order. Some pages are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
@@ -124,7 +124,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** Returns the last day on which the pages of a query moved. */
+/** Returns the last day on which a query's pages moved. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < calmness.restless) return day
   const { least, most } = calmness
@@ -133,7 +133,7 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** Offsets the position of a page by two waves and daily noise. Occasionally removes the page for some days. */
+/** Offsets a page's position by two waves and daily noise. Occasionally removes the page for some days. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / stretchDays + phase)

@@ -1,4 +1,4 @@
-// Parses a query for the document search, and runs the statements of a search so that they can be cancelled.
+// Parses a query for the document search, and runs a search's statements so that they can be cancelled.
 
 import type pg from 'pg'
 import { toldPid } from '../../base/database/database.ts'
@@ -57,7 +57,7 @@ function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
   return [wanted.map(textOf).join(join), ...unwanted].join(' ')
 }
 
-/** Statements of one search, on a separate connection. */
+/** One search's statements, on a separate connection. */
 export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }

