@@ -151,7 +151,7 @@ describe('forms of the dashboard', () => {
     expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
   })
 
-  test('replace a key: the new one is shown once, and the old one ends with the grace time', async () => {
+  test('replace a key: the new one is shown once, and the old one ends with the grace period', async () => {
     const { id, key, account } = await shop.service.keys.create({
       ...{ kind: 'live', credits: 50, name: 'press' },
     })
