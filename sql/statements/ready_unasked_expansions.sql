@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- This time is read once. It is later than every earlier version of the list, even if the clock was set back.
+-- This time is read once. It is later than the times of all earlier versions of the list, even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

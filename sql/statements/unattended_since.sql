@@ -1,5 +1,5 @@
--- Reads the time since which open work has had no live worker. Returns no row if this time is less than :for_ms ago, or
--- if a notice about it was already recorded.
+-- Reads when open work last had a live worker. Returns no row if this time is less than :for_ms ago, or if a notice
+-- about it was already recorded.
 with began as (
   select greatest(
     (select max(coalesce(stopped_at, lease_until)) from workers),

@@ -166,7 +166,7 @@ class SettingsReader {
     const least = Math.ceil(timeoutMs * leasePerTimeout)
     if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than a call and storing its answer`,
+      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than it takes to make a call and store its answer`,
     )
   }
 

@@ -172,7 +172,7 @@ export const settings = {
   },
   MILL_LEASE_MS: {
     shape: whole(500, longestMs),
-    hint: 'longer than a call and storing its answer',
+    hint: 'longer than it takes to make a call and store its answer',
     fallback: '90000',
   },
   MILL_STALL_MS: {

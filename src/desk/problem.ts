@@ -13,7 +13,7 @@ interface Problem {
   readonly view: View
   /** Seconds after which the browser retries automatically; null if waiting does not help. */
   readonly again: number | null
-  /** True for a bug in this program, which is logged. */
+  /** True if the error is a bug in this program. Such errors are logged. */
   readonly bug: boolean
 }
 

@@ -23,7 +23,7 @@ export const usageResponse = z
     rate_limit: z
       .int()
       .nullable()
-      .describe('Maximum requests per second of the account. Null for no limit.'),
+      .describe('Maximum number of requests per second for the account. Null means no limit.'),
     days: z.array(usedDay),
   })
   .openapi('UsageResponse')

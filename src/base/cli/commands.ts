@@ -105,7 +105,7 @@ export const groups: readonly Group[] = [
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
       migrate: { about: 'creates or updates the database tables' },
       stack: { about: 'shows or stops the embedded database and search service' },
-      health: { about: 'reports by its exit code whether a process is healthy' },
+      health: { about: 'checks a process: exits with 0 if it is healthy' },
       archive: {
         about: 'moves old nights into Parquet files, and brings them back',
         bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],

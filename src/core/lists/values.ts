@@ -187,7 +187,7 @@ export function checkPriority(given: string): Checked<number> {
 
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
-  return value === undefined ? bad('weight is not a number of at least 0') : good(value)
+  return value === undefined ? bad('weight is not a number, or is negative') : good(value)
 }
 
 /**

@@ -441,7 +441,7 @@ const greatestDomains = {
 function noDomains(word: string | null): Html {
   return word === null
     ? nothing(
-        'Domains in the answers will be shown here: the share of each, who won and who lost.',
+        'Domains in the answers will be shown here, with their shares, gains and losses.',
         npmRun('enqueue inputs/keywords.csv'),
       )
     : nothing(

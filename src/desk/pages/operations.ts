@@ -293,7 +293,7 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'Working, but no call has ended', text }
+    return { tone: 'warn', title: 'Working, but no call has ended yet', text }
   }
   return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }

@@ -73,7 +73,7 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   const resumed = left.queries + left.words > 0
   if (resumed) {
-    say('completing an earlier forget that was interrupted')
+    say('completing an earlier removal that was interrupted')
     await finishForgetting(db, showProgress())
   }
   const found = await findSubject(db, flags)

@@ -20,10 +20,10 @@ type Angle = readonly [title: string, about: string]
 const angles: readonly [Angle, ...Angle[]] = [
   ['A complete guide', 'from the first steps to what only few people know'],
   ['Questions and answers', 'what readers ask most often, and what our editors answer'],
-  ['Compared and explained', 'what sets the usual choices apart, side by side'],
+  ['Compared and explained', 'a side-by-side comparison of the common options'],
   ['Examples', 'a collection to look at, to copy and to change'],
   ['Reference', 'every term in alphabetical order, with notes'],
-  ['History', 'how it began, who changed it, and what is left of that today'],
+  ['History', 'how it began, who changed it, and what remains of it today'],
   ['Prices', 'what it costs this year, and when waiting pays'],
 ]
 const labels = ['Getting Started', 'Best Practices', 'Common Mistakes', 'Alternatives', 'Pricing']

@@ -82,7 +82,7 @@ async function collect(web: Web, search: Search, asker: Asker) {
   return { pages, byPlace, partial }
 }
 
-/** Adds a result unless it is something other than a page, such as an image or a map. */
+/** Adds a result if it is a page. Images, maps and other results are skipped. */
 function addResult(
   byPlace: Map<string, OrganicResult>,
   { url, title, content }: EnginePage['results'][number],
