@@ -36,6 +36,7 @@ export default function configOf({
     ],
     ignoreDependencies: [
       'axe-core',
+      'dclint',
       'kubernetes-types',
       'kysely-codegen',
       'openapi-fetch',

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Ajv } from 'ajv'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
@@ -39,7 +40,31 @@ function sourceOf(command: readonly string[]): string | null {
   return file === undefined ? null : `${file}.ts`
 }
 
+/** Checks a Compose file against the JSON schema of the Compose specification, which a linter of Compose files ships. */
+function composeErrors(file: unknown) {
+  const schema = z
+    .record(z.string(), z.unknown())
+    .parse(JSON.parse(read('node_modules/dclint/schemas/compose.schema.json')))
+  const check = new Ajv({
+    ...{ strict: false, validateSchema: false, allErrors: true },
+    formats: { duration: true },
+  }).compile(schema)
+  check(file)
+  return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+}
+
 describe('the Compose file', () => {
+  test('follows the schema of the Compose specification', () => {
+    const file = z
+      .looseObject({ services: z.record(z.string(), z.looseObject({})) })
+      .parse(parse(read('docker-compose.yml'), { merge: true }))
+    expect(composeErrors(file)).toEqual([])
+    const misspelt = { ...file.services['worker'], stop_graceperiod: '90s' }
+    expect(composeErrors({ ...file, services: { worker: misspelt } })).toEqual([
+      expect.stringContaining('must NOT have additional properties'),
+    ])
+  })
+
   test('every port is bound to loopback', () => {
     const ports = services.flatMap(([, { ports: bound }]) => bound)
     expect(ports.length).toBeGreaterThan(0)
