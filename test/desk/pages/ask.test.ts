@@ -136,7 +136,7 @@ describe('SQL from visitors', () => {
   ])('that does more than read is refused, and changes nothing: %s', async (text) => {
     const { status, words } = await get(sql(text))
     expect(status).toBe(200)
-    expect(words).toMatch(/expected (SQL|a question|views)/)
+    expect(words).toMatch(/expected (SQL|a question|analyst views)/)
     expect(words).not.toMatch(/Answer \d/)
     const { status: filed } = await scene.desk.get(sql(text).replace('/sql', '/sql/rows.csv'))
     expect(filed).toBe(400)
