@@ -143,7 +143,7 @@ export async function expectSameRuns(told: ToldFigures, mill: TestMill): Promise
     const notice = notices.find(({ fields }) => fields['run'] === id)
     expect(notice?.fields).toMatchObject({ spent: used, uncertain })
     expect(notice?.text).toContain(`; ${used} credits used`)
-    expect(notice?.text.includes(`perhaps ${uncertain} more`)).toBe(uncertain > 0)
+    expect(notice?.text.includes(`possibly ${uncertain} more`)).toBe(uncertain > 0)
   }
   for (const { run: id, used } of truth.slice(-5)) {
     expect(operations.text).toContain(`data-figure="runs.${id}.spent" data-value="${used}"`)
