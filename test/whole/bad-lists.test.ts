@@ -65,7 +65,12 @@ const emptyRows = () => Array.from({ length: 1_000_000 }, (_, at) => `<row r="${
 
 const files = (
   [
-    ['of 5,000 columns', 'wide.csv', () => `${wide}\n${wide}\n`, 'and 4988 more; possible columns: '],
+    [
+      'of 5,000 columns',
+      'wide.csv',
+      () => `${wide}\n${wide}\n`,
+      'and 4988 more; possible columns: ',
+    ],
     [
       'with half a character in UTF-16',
       'half16.csv',

@@ -55,7 +55,7 @@ describe('npm run forget', () => {
     )
     expect(await forget('--query', 'zeppelin one', '--yes')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('completing an earlier forget'),
+      stderr: expect.stringContaining('completing an earlier removal'),
     })
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
   })
