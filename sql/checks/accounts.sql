@@ -29,7 +29,7 @@ left join lateral (
 where a.used_total <> paid.used;
 
 -- check: the credits counted for the day cover the calls that began on that day
--- Calls that started earlier and ended today count as well, so the counted credits may be higher.
+-- Calls that started earlier and ended today also count, so the counted credits may be higher.
 select count(*) as violations
 from accounts a
 where a.day_spent < (
@@ -37,7 +37,7 @@ where a.day_spent < (
     coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
   from calls c
   where c.account_id = a.id
-    -- A call that was admitted just before midnight counts towards the previous day.
+    -- A call that was admitted just before midnight counts toward the previous day.
     and c.sent_at >= a.day::timestamp at time zone :zone::text + interval '5 seconds'
     and c.sent_at < (a.day + 1)::timestamp at time zone :zone::text
 );
@@ -81,8 +81,7 @@ where c.outcome = 'settled'
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
 -- check: no lower bound on a balance is above a reported balance
--- A call that started after a bound's record began also ended after that time, so the bound includes the balance that
--- the call reported.
+-- A call that started after a bound's record began also ended after it, so the bound includes the call's balance.
 select count(*) as violations
 from accounts a
 cross join lateral (
@@ -129,8 +128,7 @@ where p.dearest > coalesce(told.dearest, 0)
   or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0);
 
 -- check: reservations are no lower than the last prices
--- Only the highest of the last thirty to sixty prices are stored. The highest price cannot be below the lowest of the
--- last ten prices.
+-- Only the highest of the last 30 to 60 prices is stored. This price cannot be below the lowest of the last ten prices.
 select count(*) as violations
 from account_costs p
 where greatest(p.recent_first, p.earlier_first) < (
@@ -150,7 +148,6 @@ where greatest(p.recent_first, p.earlier_first) < (
 and p.seen >= 30;
 
 -- check: no call began that would have crossed the credit floor according to the newest reported balance
--- Finds calls that were allowed although the newest balance was too low for them, even without external spend.
 select count(*) as violations
 from (
   select

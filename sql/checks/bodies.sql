@@ -1,14 +1,12 @@
 -- Bodies, archive and removal
 
 -- check: each response has its body, unless bodies of its age were pruned or archived
--- Every body received after the latest pruning limit must exist, including bodies of rejections.
 select count(*) as violations
 from calls c
 left join searches s on s.call_id = c.id
 where (s.id is not null or c.http_status is not null)
   and c.outcome is not null
   and not exists (select from raw_answers r where r.call_id = c.id)
-  -- Bodies of archived days are in the archive.
   and not exists (
     select
     from tasks t

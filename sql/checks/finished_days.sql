@@ -140,7 +140,7 @@ from (
   join finished_losses as sums on sums.finish_id = drawn.id
   where not :all_days::boolean
     or sums.confirmed
-    -- Losses cannot be computed again from archived answers.
+    -- Losses cannot be recomputed from archived answers.
     and sums.base_run_date not in (select archived_days.run_date from archived_days)
 ) as there
 full join (

@@ -3,13 +3,13 @@
 -- by U+001F.
 
 -- check: the id of each query is derived from its key
--- The primary key makes ids unique, so the keys are unique as well.
+-- The primary key makes the ids unique, so the keys are unique too.
 select count(*) as violations
 from queries t
 where uuid_send(t.id) <> substring(sha256(convert_to('query' || chr(31) || t.key, 'UTF8')) for 16);
 
 -- check: the key of each query is derived from its parameters
--- PostgreSQL and JavaScript escape the same characters in JSON strings in the same way.
+-- PostgreSQL and JavaScript escape JSON strings in the same way.
 select count(*) as violations
 from queries
 where key <> encode(

@@ -101,8 +101,7 @@ where t.state in ('open', 'failed', 'unknown')
   and (t.answers_after is null or s.fetched_at > t.answers_after);
 
 -- check: no task has more attempts than its calls allow
--- An answer may arrive after its call was given up. Such a call counts as two attempts, even if the answer reported no
--- price.
+-- A call that was given up and answered later counts as two attempts, even if the answer reported no price.
 select count(*) as violations
 from tasks t
 left join (
@@ -151,7 +150,7 @@ where not exists (select from list_queries m where m.list_id = e.list_id and m.q
 select count(*) as violations
 from expansions e
 where case
-  -- The query was forgotten.
+  -- Forgotten queries cannot be checked.
   when e.from_query = uuid '00000000-0000-0000-0000-000000000000' then false
   when e.round = 1 then not exists (
     select

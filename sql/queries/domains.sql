@@ -7,14 +7,12 @@ with known as (
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
 ),
--- The first answer to a query is not a gain for any domain, so queries without an earlier answer are counted
--- separately.
+-- A query's first answer is not a gain for any domain, so queries without an earlier answer are counted separately.
 asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
   cross join lateral (
-    -- Looks up runs and tasks by key and stops at the first task found. Nearly every query was asked before, so this is
-    -- fast.
+    -- Looks up runs and tasks by key, and stops at the first task. Nearly every query has an earlier task.
     select count(*) as runs
     from (
       select
@@ -32,7 +30,6 @@ asked_since as (
   ) as earlier
   cross join lateral analysis.domains_in(answers.search_id) as result_domains
   where result_domains.place is not null
-    -- Most queries have an earlier answer, so their runs need not be looked up.
     and answers.query_id not in (
       select query_id
       from analysis.known_on(analysis.since(:day::date, :days::integer))
@@ -46,7 +43,6 @@ select
   count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
   count(*) filter (where moves.change in ('down', 'left')) as queries_down,
   count(moves.position) as ranked,
-  -- Other answers are read only if no compared answer showed the domain before.
   bool_and(moves.previous_position is null) and moves.domain not in (select domain from known where domain is not null) as new,
   coalesce(max(asked_since.queries), 0) as newly_asked
 from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves

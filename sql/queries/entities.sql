@@ -37,7 +37,6 @@ from (
   cross join lateral analysis.domains_in(observations.search_id) as held
   where observations.run_date = :day::date
     and held.place >> 20 <= 10
-    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     and held.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then held.domain in (

@@ -6,7 +6,7 @@
 select
   run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
--- The first day is computed once, before the rows are read. Otherwise, the rows of all days would be read.
+-- The first day is computed before the rows are read. Otherwise, the rows for all days would be read.
 from (
   select analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer) as since
   offset 0

@@ -77,7 +77,6 @@ from (
     where results.run_date = :day::date
       and results.position is not null
       and results.url_key is not null
-      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and results.domain = any (array(select domain from own_domains union all select :domain::text))
       and case
         when :domain::text is null then results.domain in (
@@ -105,7 +104,6 @@ select
   analysis.variant_of(cannibalised_serps.query_id) as variant
 from analysis.cannibalised_serps
 where run_date = :day::date
-  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and cannibalised_serps.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
@@ -145,7 +143,6 @@ from (
   select *
   from analysis.title_changes
   where analysis.in_span(title_changes.run_date)
-    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     and title_changes.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then exists (

@@ -56,7 +56,6 @@ select
   analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
 where analysis.in_span(run_date)
-  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and confirmed_losses.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (

@@ -40,7 +40,6 @@ held as (
     join analysis.set_shares as shares on shares.run_date = cells.run_date and shares.set_id = cells.set_id
     where (:over <> 'once' or shares.run_date = :day::date)
       and analysis.in_span(shares.run_date)
-      -- The domains are computed first, as an array, so that only the rows of these domains are read.
       and case when :domain::text = 'any' then true
         else shares.domain = any (array(select domain from own_domains union all select :domain::text))
       end
@@ -53,7 +52,7 @@ held as (
         )
       end
     union all
-    -- A requested domain has a row even if it does not rank. A missing row would hide its worst day.
+    -- A requested domain has a row even if the domain does not rank.
     select distinct cells.period, cells.one, cells.other, asked.domain, 0, 0, 0, 0, 0::double precision, 0::double precision
     from cells
     cross join lateral (
@@ -129,7 +128,6 @@ select
 from analysis.share_bounds
 where tag = '*'
   and analysis.in_span(run_date)
-  -- The domains are computed first, as an array, so that only the rows of these domains are read.
   and share_bounds.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (

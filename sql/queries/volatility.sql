@@ -51,7 +51,6 @@ select
   round(standard_error::numeric, 4) as standard_error,
   abs(difference) >= 2 * standard_error as significant
 from analysis.volatility_weekdays
--- The view itself restricts the nights to the requested period.
 order by volatility_weekdays.weekday;
 
 -- show survival: For how many consecutive answers do pages stay in the top 10, including stays that have not ended?

@@ -1,6 +1,6 @@
--- Data for analysts in addition to the answers: own and competing domains, click curves, notes, and sums for finished
--- days. The sums for a day are deleted as soon as their source data changes. Until the sums are stored again, the views
--- compute them from the answers.
+-- Data for analysts besides the answers: own and rival domains, click curves, notes, and sums for finished days. A
+-- day's sums are deleted when their source data changes. Until new sums are stored, the views compute them from the
+-- answers.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns are added at the end of a view.';
@@ -28,10 +28,10 @@ create table own_domains (
   check (since <= until)
 );
 comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates counts as ours on every day.';
-comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and every host below it. A path covers the pages in that folder.';
-comment on column own_domains.label is 'Label of the domain: our own name for it.';
-comment on column own_domains.since is 'First day on which the domain is ours under this label; null if the period has no first day.';
-comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if the period has no last day.';
+comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. A path limits the entry to the pages in that folder.';
+comment on column own_domains.label is 'Label of the domain: the name that we use for the domain.';
+comment on column own_domains.since is 'First day on which the domain is ours under this label; null if no first day is set.';
+comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if no last day is set.';
 comment on column own_domains.added_at is 'Time at which the entry was added.';
 comment on column own_domains.brand is 'Brand of the domain; null if the label also names the brand.';
 
@@ -50,11 +50,11 @@ create table rival_domains (
   unique nulls not distinct (domain, since),
   check (since <= until)
 );
-comment on table rival_domains is 'Rival domains, as set with npm run domains. Analyses by brand compare our domains with these.';
+comment on table rival_domains is 'Rival domains, as set with npm run domains. Analyses by brand compare our domains with the rival domains.';
 comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
-comment on column rival_domains.label is 'Label of the domain: our own name for it.';
-comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if the period has no first day.';
-comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if the period has no last day.';
+comment on column rival_domains.label is 'Label of the domain: the name that we use for the domain.';
+comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if no first day is set.';
+comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if no last day is set.';
 comment on column rival_domains.added_at is 'Time at which the entry was added.';
 comment on column rival_domains.brand is 'Brand of the domain; null if the label also names the brand.';
 
@@ -70,15 +70,15 @@ create table own_domain_changes (
   brand text,
   rival boolean not null default false
 );
-comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in chronological order. A changed entry is recorded as the removal of the old entry and the addition of the new one.';
+comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in chronological order. A change to an entry is logged as a removal and an addition.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
 comment on column own_domain_changes.changed_at is 'Time of the change; the same for all entries that one command changed.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
 comment on column own_domain_changes.change is 'Kind of change: removed or added.';
 comment on column own_domain_changes.domain is 'Domain of the entry.';
 comment on column own_domain_changes.label is 'Label of the entry.';
-comment on column own_domain_changes.since is 'First day on which the entry applies; null if the period has no first day.';
-comment on column own_domain_changes.until is 'Last day on which the entry applies; null if the period has no last day.';
+comment on column own_domain_changes.since is 'First day on which the entry applies; null if no first day is set.';
+comment on column own_domain_changes.until is 'Last day on which the entry applies; null if no last day is set.';
 comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names no brand.';
 comment on column own_domain_changes.rival is 'True if the entry belongs to rival_domains, false if it belongs to own_domains.';
 
@@ -107,12 +107,12 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. Every trend in the report shows these notes.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. The report marks these notes in every time chart.';
 comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event that the note describes.';
 comment on column notes.annotations.text is 'Description of the event in a few words.';
 comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
-comment on column notes.annotations.author is 'Login that wrote the note. No login can write notes under another name or change notes by other logins.';
+comment on column notes.annotations.author is 'Login that wrote the note. A login can write notes only under its own name, and cannot change notes by other logins.';
 comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
@@ -128,12 +128,12 @@ create table finished_days (
   made_at timestamptz,
   strays boolean not null default false
 );
-comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. A change to an answer, run or task of a day removes the rows for that day and all later days.';
-comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.';
+comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. If an answer, run or task for a day changes, the rows for that day and all later days are deleted.';
+comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that new rows cannot be confused with older rows.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
-comment on column finished_days.made_at is 'Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.';
+comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete; incomplete sums are not read.';
 comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.';
 
 create table finished_labels (
@@ -184,7 +184,7 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Label set of each query on a finished day. Slices are selected from these rows, so that the lists and their history need not be read.';
+comment on table finished_queries is 'Label set of each query on a finished day. The queries in a slice are found from these rows, without reading the lists and their history.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query of the finished day.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
@@ -226,7 +226,7 @@ comment on column finished_steps.entered is 'Number of pages that entered the to
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the form described for came.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as in the came column.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.';
 comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are no such domains.';
 comment on column finished_steps.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.';
@@ -263,7 +263,7 @@ create table finished_related (
   related_search_id uuid not null,
   primary key (query_id, related_search_id, finish_id)
 );
-comment on table finished_related is 'Related searches named in the answers to a query on a finished day, but on no earlier finished day.';
+comment on table finished_related is 'Related searches that answers to a query named for the first time on a finished day.';
 comment on column finished_related.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_related.query_id is 'Query whose answer named the related search.';
 comment on column finished_related.related_search_id is 'Related search that the answer named.';
@@ -279,7 +279,7 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Losses of places in the top 10, by domain, as of a finished day. The table holds the losses that the day''s answers confirmed, and the losses that are not confirmed yet.';
+comment on table finished_losses is 'Places in the top 10 that domains had lost as of a finished day. The table holds the losses that the day''s answers confirmed, and the losses that are not confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
@@ -303,7 +303,7 @@ create table finished_costs (
   credits_lost bigint not null,
   unique nulls not distinct (finish_id, list, set_id, tags)
 );
-comment on table finished_costs is 'Cost of the answers from a finished day, by list and labels, as in analysis.costs.';
+comment on table finished_costs is 'Cost of a finished day''s answers, by list and labels, as in analysis.costs.';
 comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
@@ -334,7 +334,7 @@ create table finished_keywords (
   api text,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Keywords as of a finished day, with our domains'' best position in the last known answer. Keyword tables are sorted and filtered by these rows. Rows are stored only for the newest hundred days.';
+comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. The desk sorts and filters its keyword tables by these rows. Rows are stored only for the newest hundred days.';
 comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_keywords.query_id is 'Query of the keyword.';
 comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.';
@@ -361,26 +361,24 @@ comment on column finished_keyword_days.finish_id is 'Finished day (finished_day
 comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.';
 comment on column finished_keyword_days.basis is 'Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().';
 
--- Pages that the answers to each query have shown. SQL queries about one page start from this table. The table has only
--- one row per page and query. An index on the page of every result would instead grow with each result.
+-- SQL queries about a page start here. An index on organic_results (page_id) would grow with each result.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers from finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. The positions of a page, and the days on which it was shown, are read from the answers to these queries.';
+comment on table seen_pages is 'Pages in answers from finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. A page''s positions and days are read from the answers themselves.';
 comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- Later days are deleted as well, because their changes are measured against the answers from this day.
+  -- Later days are deleted too, because their changes are measured against the answers from this day.
   delete from finished_days where run_date >= since
 $$;
 
--- The day of an open run has no stored sums, so storing the run's answers deletes nothing. Storing late answers deletes
--- the sums for their day and all later days. A worker's connection keeps the plan of this function for hours. A plan
--- made for a few tasks would scan the whole table even after the table has grown to millions of tasks. These settings
--- force look-ups by key.
+-- The day of an open run has no stored sums, so storing the run's answers deletes nothing. Late answers do delete sums.
+-- A worker's connection keeps this function's plan for hours. A plan made for a few tasks would later scan millions of
+-- tasks, so the settings below force lookups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -402,9 +400,8 @@ create trigger answers_came after insert on searches
   referencing new table as fresh
   for each statement execute function forget_days_of_answers();
 
--- An answer that is changed or deleted may also have been used for other days. Moving answers to the archive or back
--- changes no sums. Other changes delete the sums for all days except archived days, whose sums cannot be computed again
--- from the tables.
+-- A changed or deleted answer may have been used for other days, so the sums for all days are deleted, except those for
+-- archived days, which cannot be recomputed. Moving answers to or from the archive changes no sums.
 create function forget_all_days() returns trigger language plpgsql as $$
 begin
   if current_setting('querymill.archiving', true) = 'on' then
@@ -464,7 +461,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- A change to a task affects the sums for a day only if the task gains, loses or replaces an older answer that it uses.
+-- A change to a task affects a day's sums only if the task uses, or no longer uses, an older answer.
 create trigger task_reused after update on tasks
   for each row
   when (

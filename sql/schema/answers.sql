@@ -1,7 +1,6 @@
--- Answers: their bodies as received, and their content as rows.
--- No foreign key is enforced here, because enforcing keys would double the cost of storing an answer. Ids of dictionary
--- rows are derived from their content, so references are valid by construction. declared_keys.sql declares the foreign
--- keys for readers and diagram tools.
+-- Answers: their bodies as received, and their content as rows. No foreign key is enforced here, because that would
+-- double the cost of storing an answer. Ids of dictionary rows are derived from their content, so references are always
+-- valid. declared_keys.sql declares the foreign keys.
 
 create table raw_answers (
   call_id bigint primary key,
@@ -24,9 +23,9 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of old bodies. If a missing body was received after the limits of all prunings, pruning did not remove it.';
+comment on table prunings is 'Removals of old bodies. A missing body that was received after the limits of all prunings was not removed by pruning.';
 comment on column prunings.id is 'Identifier of the pruning.';
-comment on column prunings.received_before is 'Limit of the pruning: only bodies received before this time were removed.';
+comment on column prunings.received_before is 'Limit of the pruning: only bodies that were received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
 comment on column prunings.begun_at is 'Time at which the pruning began.';
 
@@ -51,9 +50,9 @@ create table searches (
   archived boolean not null default false
 );
 create index searches_of_query on searches (query_id, fetched_at desc);
--- Finds the answers of a task. New entries are always added at the end of the index.
+-- Finds a task's answers. New entries are always added at the end of the index.
 create index searches_of_task on searches (task_id);
--- Finds undocumented fields. The index is empty while the API sends none.
+-- Finds undocumented fields. The index is empty if the API sends only documented fields.
 create index searches_extra_idx on searches (id) where extra is not null;
 create index searches_unreadable on searches (id) where parse_error is not null;
 comment on table searches is 'Answers received. A query can have several answers.';
@@ -73,15 +72,15 @@ comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
 comment on column searches.extra is 'Fields that the API specification does not define, under their original names.';
-comment on column searches.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
-comment on column searches.archived is 'True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
+comment on column searches.as_given is 'Received values of defined fields, if the columns cannot hold these values exactly.';
+comment on column searches.archived is 'True while the content of the answer is in the archive. The results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
 
 create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- The column is stored, so that no view has to repeat the rule. Its collation compares byte by byte, which makes
-  -- sorting several times faster than a language-specific collation.
+  -- The domain is stored, so that no view has to repeat the rule. The bytewise collation makes sorting several times
+  -- faster.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -118,7 +117,6 @@ create table organic_results (
   as_given jsonb,
   primary key (search_id, ordinal)
 );
--- Finds undocumented fields, like searches_extra_idx.
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
 comment on table organic_results is 'Organic results in answers, one row each, in the order of the answer.';
 comment on column organic_results.search_id is 'Answer that contains the result.';
@@ -129,7 +127,7 @@ comment on column organic_results.ordinal is 'Index of the result in the answer,
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
 comment on column organic_results.extra is 'Fields that the API specification does not define, under their original names.';
-comment on column organic_results.as_given is 'Fields that the specification defines but whose exact values the columns cannot hold, as received.';
+comment on column organic_results.as_given is 'Received values of defined fields, if the columns cannot hold these values exactly.';
 
 create table search_features (
   search_id bigint not null,
@@ -146,9 +144,9 @@ comment on column search_features.search_id is 'Answer that contains the item.';
 comment on column search_features.ordinal is 'Index of the item among all feature items of the answer, from 1.';
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';
 comment on column search_features.page_id is 'Page that the item links to; null if the item names no page.';
-comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither.';
-comment on column search_features.text is 'Text of the item: the first of the fields title, question, text and name that has a value; null if none of them has one.';
-comment on column search_features.extra is 'Other fields of the item, under their original names; null if there are none.';
+comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither a host nor a page.';
+comment on column search_features.text is 'Text of the item: the first of the fields title, question, text and name that has a value; null if none has a value.';
+comment on column search_features.extra is 'Other fields of the item, under their original names; null if the item has no other fields.';
 
 create table entities (
   id uuid primary key,

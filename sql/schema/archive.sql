@@ -1,5 +1,4 @@
--- Days whose answers were moved to Parquet files. The tables keep the searches, the calls and the credits, but not the
--- content of the answers.
+-- Days whose answers were moved to Parquet files. The tables keep the searches, calls and credits.
 
 create table archived_days (
   run_date date not null,
@@ -12,9 +11,9 @@ create table archived_days (
   archived_at timestamptz not null default clock_timestamp(),
   primary key (run_date, part)
 );
-comment on table archived_days is 'Days whose answers are in the archive. A row is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores them.';
+comment on table archived_days is 'Days whose answers are in the archive. A day''s entry is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores these rows.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
-comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, or rows that were added afterwards.';
+comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, and rows that were added later.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
 comment on column archived_days.manifest_sha256 is 'SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of the day''s answers that were moved to this part.';
@@ -25,11 +24,11 @@ comment on column archived_days.archived_at is 'Time at which the part was writt
 create table loaded_days (
   run_date date primary key
 );
-comment on table loaded_days is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived days that it has read.';
+comment on table loaded_days is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived days.';
 comment on column loaded_days.run_date is 'Run date that was read from the archive.';
 
 create table loaded_answers (
   search_id bigint primary key
 );
-comment on table loaded_answers is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived answers that it has read.';
+comment on table loaded_answers is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived answers.';
 comment on column loaded_answers.search_id is 'Answer that was read from the archive.';

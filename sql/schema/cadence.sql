@@ -1,5 +1,4 @@
--- Intervals at which the queries of lists with an adaptive schedule are bought, and the queries drawn at random to
--- estimate the changes that are missed by skipping queries.
+-- Intervals for the queries in lists with an adaptive schedule, and random samples to estimate missed changes.
 
 create table cadences (
   list_id bigint not null,
@@ -16,8 +15,8 @@ comment on column cadences.list_id is 'List that contains the query.';
 comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
-comment on column cadences.due_on is 'Run date on which the query is to be asked next.';
-comment on column cadences.by_chance is 'True if the night of decided_on asks the query although the query is not due. Such queries are drawn at random to estimate the changes that are missed by skipping queries.';
+comment on column cadences.due_on is 'Run date on which the query will be asked next.';
+comment on column cadences.by_chance is 'True if the night of decided_on asks the query although the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.';
 comment on column cadences.why is 'Reason for the interval in one sentence.';
 
 create table cadence_nights (
@@ -41,7 +40,7 @@ comment on column cadence_nights.queries is 'Number of queries on the list when 
 comment on column cadence_nights.due is 'Number of queries that were due.';
 comment on column cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
 comment on column cadence_nights.rested is 'Number of queries that were not asked.';
-comment on column cadence_nights.intervals is 'Query counts by interval: number of queries with an interval of 1 day, of 2 days, and so on.';
+comment on column cadence_nights.intervals is 'Number of queries with an interval of 1 day, of 2 days, and so on.';
 
 create table cadence_draws (
   list_id bigint not null,
@@ -54,17 +53,16 @@ comment on table cadence_draws is 'Queries that were not due and were drawn at r
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';
-comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not compared yet, or was not answered.';
+comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or its answer was not compared yet.';
 
 create table first_tens (
   search_id bigint primary key,
   sight bytea not null
 );
-comment on table first_tens is 'Top tens of the answers that were read to decide how often a query is asked. A top ten that is not stored here is computed from the results.';
-comment on column first_tens.search_id is 'Answer with this top ten.';
+comment on table first_tens is 'Top ten pages in answers that the cadence has read. If an answer has no row here, its top ten is computed from its results.';
+comment on column first_tens.search_id is 'Answer to which the top ten belongs.';
 comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.';
 
--- None of these triggers fires when answers are stored.
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin
   delete from first_tens;

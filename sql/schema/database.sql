@@ -4,7 +4,7 @@ create table installation (
   id uuid primary key default gen_random_uuid(),
   created_at timestamptz not null default now()
 );
-comment on table installation is 'One row that identifies this database, so that an answer kept in a file is stored only in the database that recorded its call.';
+comment on table installation is 'Identity of this database, in a single row. An answer that was kept in a file is stored only in the database that recorded the call.';
 comment on column installation.id is 'Identifier of this database, created with the tables.';
 comment on column installation.created_at is 'Time at which the tables were created.';
 insert into installation default values;

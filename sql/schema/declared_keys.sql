@@ -1,5 +1,4 @@
--- Foreign keys that are declared for readers and diagram tools but not enforced. Such declarations require PostgreSQL
--- 18.
+-- Foreign keys that are declared for readers and diagram tools but not enforced, as PostgreSQL 18 allows.
 do $$
 declare
   declared text;

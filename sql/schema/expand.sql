@@ -1,4 +1,4 @@
--- Related searches that were added to a list, each with the query whose answer named it.
+-- Related searches that were added to a list, each with its source query.
 
 create table expansions (
   list_id bigint not null references lists,
@@ -20,9 +20,9 @@ comment on column expansions.list_id is 'List to which the related search was ad
 comment on column expansions.query_id is 'Query that was made from the related search.';
 comment on column expansions.source_list_id is 'List that was expanded.';
 comment on column expansions.origin is 'Origin of the answers that name the related search, and of the answers bought for it: live, test or sandbox.';
-comment on column expansions.round is 'Round of the expansion. Round 1 has the related searches named by answers to queries in the expanded list, round 2 has those named by answers to queries in round 1, and so on.';
+comment on column expansions.round is 'Round of the expansion. Round 1 has the related searches from answers to the expanded list''s queries, round 2 has the related searches from answers to round 1''s queries, and so on.';
 comment on column expansions.from_query is 'Query whose answer named the related search. If answers to several queries in the previous round named the related search, the query with the greatest weight counts.';
 comment on column expansions.sources is 'Number of queries whose newest answers named the related search when it was added.';
-comment on column expansions.weight is 'Sum of the weights of the queries whose answers named the related search. Related searches with the greatest sums were added first.';
+comment on column expansions.weight is 'Sum of the weights of the queries whose answers named the related search. The related searches with the greatest sums were added first.';
 comment on column expansions.run_id is 'Run that buys the query; null until that run is planned.';
 comment on column expansions.decided_at is 'Time at which the related search was added.';

@@ -1,4 +1,4 @@
--- The latest forecast and the time it was computed, for analysts and metrics.
+-- Latest forecast and its time, for analysts and metrics.
 
 create table forecasts (
   account_id bigint primary key references accounts,
@@ -13,7 +13,7 @@ create table forecasts (
   day_credits bigint,
   floor_at timestamptz
 );
-comment on table forecasts is 'Newest forecast for each account, as computed for a worker, a scheduler or a person.';
+comment on table forecasts is 'Newest forecast for each account, computed on behalf of a worker, a scheduler or a person.';
 comment on column forecasts.account_id is 'Account to which the forecast applies.';
 comment on column forecasts.asked_at is 'Time at which the newest computation began. No other process computes the forecast at the same time.';
 comment on column forecasts.took_ms is 'Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.';
@@ -22,7 +22,7 @@ comment on column forecasts.until is 'End of the period that the forecast covers
 comment on column forecasts.balance is 'Balance after all calls in flight are paid for; null if no answer has reported a balance.';
 comment on column forecasts.observed_at is 'Time at which an answer reported the balance.';
 comment on column forecasts.floor is 'Credit floor.';
-comment on column forecasts.missing is 'Input that is missing, so that no steps can be computed: balance or prices. Null if both are known.';
+comment on column forecasts.missing is 'Missing input (balance or prices) without which no steps can be computed; null if both inputs are known.';
 comment on column forecasts.day_credits is 'Number of credits expected to be used in the 24 hours after the forecast; null if unknown.';
 comment on column forecasts.floor_at is 'Time at which the credit floor is expected to be reached; null if the floor is not reached within the period.';
 
@@ -53,10 +53,10 @@ comment on column forecast_steps.list is 'List whose queries the step buys.';
 comment on column forecast_steps.at is 'Time at which the step begins.';
 comment on column forecast_steps.asked is 'Number of queries to be bought.';
 comment on column forecast_steps.fresh is 'Number of queries that are not bought, because they are not due or their answers are recent enough.';
-comment on column forecast_steps.bought is 'Number of queries that the budgets and the credit floor allow the step to buy.';
+comment on column forecast_steps.bought is 'Number of queries that the step can buy within the budgets and above the credit floor.';
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';
 comment on column forecast_steps.after is 'Credits left after the step.';
-comment on column forecast_steps.cut is 'Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit does.';
+comment on column forecast_steps.cut is 'Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if there is no such limit.';
 comment on column forecast_steps.sure is 'True if the step stays within all limits even at the highest recent price.';
 comment on column forecast_steps.floor_at is 'Time at which the credit floor stops the step; null if the floor does not stop it.';

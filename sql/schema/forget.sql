@@ -1,18 +1,18 @@
--- Remaining data of forgotten lists, queries and texts: the ids that the ledger needs, without any text.
+-- Ids of forgotten lists, queries and texts, as far as the ledger needs them.
 
 create table forgotten_tasks (
   task_id bigint primary key,
   run_id bigint not null
 );
 create index forgotten_tasks_of_run on forgotten_tasks (run_id);
-comment on table forgotten_tasks is 'Tasks for forgotten queries. Their calls stay in the ledger and count towards their runs, but their answers are deleted.';
+comment on table forgotten_tasks is 'Tasks for forgotten queries. The calls for these tasks stay in the ledger and count toward their runs, but the answers are deleted.';
 comment on column forgotten_tasks.task_id is 'Task whose row was deleted.';
 comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 
 create table forgotten_bodies (
   call_id bigint primary key
 );
-comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The other data of their answers stays in the tables.';
+comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The tables keep the other data from the answers to these calls.';
 comment on column forgotten_bodies.call_id is 'Call that was answered.';
 
 create table forgetting_queries (

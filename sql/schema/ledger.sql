@@ -1,4 +1,4 @@
--- Balances, prices, workers, all paid calls, and the reasons why calls were stopped.
+-- Balances, prices, workers, all paid calls, and the stops.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -44,7 +44,7 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. Replacing a key does not change the account.';
+comment on table accounts is 'Credit balances that API keys draw on, as known to the ledger. If a key is replaced, the account stays the same.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
 comment on column accounts.kind is 'Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).';
@@ -53,12 +53,12 @@ comment on column accounts.used_total is 'Total credits used by all settled call
 comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the call that started last counts.';
 comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance in obs_remaining.';
 comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
-comment on column accounts.spent_since is 'Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.';
+comment on column accounts.spent_since is 'Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not be deducted from obs_remaining yet.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls with an unknown outcome, until a later balance includes their cost.';
-comment on column accounts.drained_floor is 'Credit floor at which calls last stopped for lack of credits; null while there are enough credits.';
-comment on column accounts.blind_calls is 'Number of calls made one at a time to learn the balance, since a balance was last reported.';
+comment on column accounts.drained_floor is 'Credit floor in force when calls stopped for lack of credits; null while there are enough credits.';
+comment on column accounts.blind_calls is 'Number of single calls made to learn the balance since an answer last reported a balance.';
 comment on column accounts.probe_granted is 'True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.';
 comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to learn the balance.';
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
@@ -67,15 +67,15 @@ comment on column accounts.slowdowns is 'Number of consecutive requests by the A
 comment on column accounts.day is 'Day to which day_spent refers, in the configured time zone.';
 comment on column accounts.day_spent is 'Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.';
+comment on column accounts.told_seq is 'Number of calls that had started when the record in told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.';
 comment on column accounts.told_least is 'Lowest balance reported since the record began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance, since the record began (told_seq).';
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next record began.';
 comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.';
 comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance, since the next record began.';
-comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.';
+comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
-comment on column accounts.month_since is 'Time from which the month''s credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.';
+comment on column accounts.month_since is 'Time from which the month''s credits are counted. This time can be later than the start of the month, for example after a change of MILL_RENEWAL.';
 comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
@@ -83,7 +83,7 @@ comment on column accounts.keys is 'Fingerprints of the keys whose answers repor
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
 
@@ -107,7 +107,7 @@ comment on column account_costs.account_id is 'Account that paid for the calls.'
 comment on column account_costs.class is 'Price class: number of results and device, the parameters that prices depend on.';
 comment on column account_costs.dearest is 'Highest price so far; null before the first price is known.';
 comment on column account_costs.cheapest is 'Lowest price so far; null before the first price is known.';
-comment on column account_costs.seen is 'Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.';
+comment on column account_costs.seen is 'Number of known prices. Once thirty prices are known, the highest recent price counts as an upper bound.';
 comment on column account_costs.trying is 'True while the first call in a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
@@ -185,7 +185,7 @@ comment on column calls.washed_at is 'Time at which a reported balance first inc
 comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account''s calls started.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
-comment on column calls.credits_reserved is 'Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.';
+comment on column calls.credits_reserved is 'Credits reserved for the call. These credits are held while outcome is null, or while outcome is unknown and washed_at is null.';
 comment on column calls.credits_used is 'Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.';
 comment on column calls.http_status is 'HTTP status of the response; null if there was none.';
 comment on column calls.outcome is 'Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while the call is in flight.';
@@ -194,7 +194,7 @@ comment on column calls.class is 'Price class: number of results and device, the
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
-comment on column calls.max_age_ms is 'Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.';
+comment on column calls.max_age_ms is 'Maximum age in milliseconds of an answer that could be reused instead of making the call. Null for calls made before this age was recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. In that case, credits_used is the decrease in the balance.';
 comment on column calls.asked_again is 'Number of times that the lost answer was requested again, with the mark as Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
@@ -218,10 +218,9 @@ comment on column stops.since is 'Time at which the stop began.';
 comment on column stops.until is 'Time at which the stop ends by itself; null if unknown.';
 comment on column stops.detail is 'Description of the cause in one sentence.';
 comment on column stops.cleared_at is 'Time at which the stop was lifted; null while the stop is in force.';
-comment on column stops.cleared_by is 'Event that lifted the stop: observation, resume, renewal, key, day or time.';
+comment on column stops.cleared_by is 'Event that lifted the stop: observation (a reported balance), resume, renewal, key, day or time.';
 
--- Only the newest calls of an account have to be explained again for each statement. The lines that explain the older
--- calls are stored.
+-- The lines for older calls are stored, so each new statement has to explain only the account's newest calls.
 create table statement_lines (
   account_id bigint not null references accounts on delete cascade,
   line bigint not null,
@@ -252,15 +251,15 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Lines up to which an account''s statement is final, because no call charged before these lines is still open. Each account has a row with line 0, which is locked while lines are stored.';
+comment on table statement_marks is 'Lines up to which an account''s statement is final, because all calls charged before these lines have ended. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account to which the statement belongs.';
 comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
-comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.';
+comment on column statement_marks.ended_at is 'End of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
 
--- If a call changes after its charge was explained, the lines from there on are outdated. The first statement waits
--- while another transaction stores lines, so that the second statement sees the marks of that transaction.
+-- If a call changes after its charge was explained, that line and all later lines are outdated. The first statement
+-- waits while another transaction stores lines. The second statement then sees that transaction's marks.
 create function forget_statement() returns trigger language plpgsql as $$
 begin
   insert into statement_marks as marks (account_id, line, next_seq, next_id)
@@ -293,11 +292,10 @@ begin
   raise exception 'the books changed meanwhile' using errcode = 'QM001';
 end
 $$;
-comment on function ledger_changed() is 'Raises error QM001. A ledger statement calls this function if it finds that its decision was based on outdated data. The decision is then made again with current data.';
+comment on function ledger_changed() is 'Raises error QM001. A ledger statement calls this function if its decision was based on outdated data. The decision is then made again with current data.';
 
 -- A balance is valid only on the timeline of the server that stored it. After a failover, the new server may lack the
 -- latest calls, so its balance is too high until a new call reports the balance.
--- Returns null if the server does not report its timeline.
 create function server_history() returns text
 language plpgsql
 stable

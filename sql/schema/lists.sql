@@ -1,4 +1,4 @@
--- Lists, their queries, and the earlier properties of these queries.
+-- Lists, their queries, and the queries' former weights, targets and labels.
 
 create table lists (
   id bigint generated always as identity primary key,
@@ -14,14 +14,13 @@ comment on column lists.id is 'Identifier of the list.';
 comment on column lists.name is 'Name of the list: the file name without its extension, unless another name was given.';
 comment on column lists.source is 'Path of the file that was last read.';
 comment on column lists.created_at is 'Time at which the list was first read.';
-comment on column lists.reading is 'Options that a person chose for reading the list (encoding, delimiter, columns). If the list is read again without options, these options still apply.';
-comment on column lists.budget is 'Maximum credits that all runs of the list with a run date in one calendar month may use together; null for no limit.';
+comment on column lists.reading is 'Options for reading the list (encoding, delimiter, columns), as chosen by a person. If the list is read again without options, these options still apply.';
+comment on column lists.budget is 'Maximum credits that the list''s runs in one calendar month (by run date) may use together; null for no limit.';
 comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.';
 
 create table queries (
   id uuid primary key,
-  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing a
-  -- large list.
+  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing.
   key text not null,
   q text not null,
   location text,
@@ -30,7 +29,7 @@ create table queries (
   num integer not null check (num between 1 and 100),
   device text check (device in ('desktop', 'mobile', 'tablet'))
 );
-comment on table queries is 'Distinct requests. A parameter that is not sent is null. A query that does not send a parameter differs from a query that sends a value for it.';
+comment on table queries is 'Distinct requests. A parameter that is not sent is null. Two queries are different if one sends a parameter and the other does not.';
 comment on column queries.id is 'Identifier derived from the query key.';
 comment on column queries.key is 'Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
@@ -40,9 +39,8 @@ comment on column queries.gl is 'Country code as sent; null if no country is sen
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if no device is sent.';
 
--- The foreign key to lists is not enforced: checking the key for a million lines would cost more than storing the
--- lines, and would keep the list locked. Each reading of a list updates a timestamp in each row of the list. The fill
--- factor leaves room for the new row version on the same page, so that no index has to be updated.
+-- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and locks the list.
+-- Each time a list is read, all its rows are updated. The fill factor leaves room for that, so no index is updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,
@@ -83,7 +81,7 @@ create table list_query_history (
   tags text[] not null,
   primary key (list_id, query_id, until)
 );
-comment on table list_query_history is 'Former values of queries on lists. The current values are in list_queries, so that reading an unchanged list writes nothing here.';
+comment on table list_query_history is 'Former values of list_queries. Reading an unchanged list adds no rows to this table.';
 comment on column list_query_history.list_id is 'List that contains the query.';
 comment on column list_query_history.query_id is 'Query on the list.';
 comment on column list_query_history.until is 'Time at which the list changed these values.';
@@ -99,9 +97,9 @@ begin
   return null;
 end
 $$;
-comment on function keep_list_query() is 'Stores the former values of a query on a list when the list changes them.';
+comment on function keep_list_query() is 'Stores the former values of a list_queries row when the list changes the values.';
 
--- The condition is checked before the trigger is queued, so a million unchanged rows cost almost nothing.
+-- This condition is checked before the trigger is queued, so a million unchanged rows cost almost nothing.
 create trigger list_queries_changed
 after update of weight, target_url, tags on list_queries
 for each row

@@ -21,10 +21,10 @@ comment on column schedules.name is 'Name of the schedule.';
 comment on column schedules.list is 'Name of the list whose queries the schedule buys.';
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
 comment on column schedules.zone is 'Time zone of the cron fields.';
-comment on column schedules.missed is 'Rule for missed nights: latest (only the newest missed night runs), all (every missed night runs) or skip (no missed night runs).';
+comment on column schedules.missed is 'Rule for missed nights: latest (only the newest of them runs), all (all of them run) or skip (none of them runs).';
 comment on column schedules.overlap is 'Rule for a night while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).';
 comment on column schedules.enabled is 'False if the schedule is turned off, was refused, or is no longer in the file.';
-comment on column schedules.known_until is 'Time up to which every due time of the schedule has a row in nights.';
+comment on column schedules.known_until is 'Time up to which all due times of the schedule have a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
 comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null if the age in the settings applies.';
 comment on column schedules.budget is 'Maximum credits for one night; null if the schedule sets no limit.';
@@ -50,7 +50,7 @@ comment on column nights.schedule is 'Name of the schedule.';
 comment on column nights.due_at is 'Due time of the night.';
 comment on column nights.run_date is 'Run date: the local date that the night counts for.';
 comment on column nights.outcome is 'Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night waits to run.';
-comment on column nights.run_id is 'Run of the night; null if there is none.';
+comment on column nights.run_id is 'Run of the night; null if there is no run.';
 comment on column nights.decided_at is 'Time at which the outcome was recorded.';
 comment on column nights.note is 'Reason for the outcome in one sentence.';
 
@@ -87,7 +87,7 @@ comment on column night_health.judged_at is 'Time at which the run was judged. A
 comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';
 comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any result.';
-comment on column night_health.unreadable is 'Number of queries whose answer cannot be used: an unreadable body, a refusal that was charged, or an answer to another query.';
+comment on column night_health.unreadable is 'Number of queries without a usable answer: the body is unreadable, the response is a refusal that was charged, or the answer is for another query.';
 comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
 comment on column night_health.price is 'Mean cost of an answer in credits; null if no answer reported its cost.';
 comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
@@ -103,7 +103,7 @@ comment on column night_health.turnover_newest is 'Mean change in the top ten si
 comment on column night_health.sameness is 'Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
 comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
-comment on column night_health.stale is 'Of the answers that had changed since an earlier day, the share that now show exactly that day''s pages again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.stale is 'Share of answers that show exactly the pages of an earlier day again, among the answers that had changed since that day. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
 comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
 comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts in one sentence.';
 
@@ -115,7 +115,7 @@ create table night_evidence (
   verdict text not null check (verdict in ('fine', 'notice', 'lasting', 'quarantine')),
   primary key (run_id, rule)
 );
-comment on table night_evidence is 'Score of every plausibility rule for each finished run, with the usual value for its list.';
+comment on table night_evidence is 'Score of every plausibility rule for each finished run, with the usual score for the list.';
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value that the rule computed for the run.';
@@ -129,7 +129,7 @@ create table quarantine (
   score double precision
 );
 create index quarantine_of_run on quarantine (run_id);
-comment on table quarantine is 'Answers that are stored and paid for but not trusted. They do not count for ranks, shares, alerts, cadence or reuse until they are released.';
+comment on table quarantine is 'Answers that are stored and paid for but not trusted. Until they are released, these answers do not count toward ranks, shares, alerts or cadence, and are not reused.';
 comment on column quarantine.search_id is 'Answer that is not trusted.';
 comment on column quarantine.run_id is 'Run that bought the answer.';
 comment on column quarantine.reason is 'Reason why the answer is not trusted, in one sentence.';
@@ -152,7 +152,7 @@ comment on table trust_marks is 'Decisions by people to trust or distrust a run 
 comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
-comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if not. Either way, the plausibility rules are ignored.';
+comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if not. In both cases, the plausibility rules are ignored.';
 comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
 comment on column trust_marks.reason is 'Reason for the decision, as the person wrote it.';
 comment on column trust_marks.made_by is 'Person who made the decision.';

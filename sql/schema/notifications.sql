@@ -23,12 +23,12 @@ comment on column notices.kind is 'Kind of event, such as run_finished, stop, ni
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
 comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
-comment on column notices.part_of is 'Notice that covers this notice. For example, one notice can cover many nights of a schedule.';
+comment on column notices.part_of is 'Notice that covers this notice. For example, a single notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'One-line text of the notice.';
 comment on column notices.fields is 'Figures about the event, as sent.';
-comment on column notices.tries is 'Number of attempts to send the notice, including an attempt in progress.';
-comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.';
+comment on column notices.tries is 'Number of attempts to send the notice, including the attempt in progress.';
+comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.';
 comment on column notices.given_up_at is 'Time at which sending was given up.';
 comment on column notices.problem is 'Reason why the last attempt failed.';
 
@@ -40,9 +40,9 @@ create table answer_fields (
   found_at timestamptz not null default now(),
   primary key (api, place, field)
 );
-comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs that were searched for such fields. analysis.unannounced_fields covers all answers.';
+comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
-comment on column answer_fields.place is 'Place where the field occurs: answer or result.';
+comment on column answer_fields.place is 'Place in which the field occurs: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
 comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
 comment on column answer_fields.found_at is 'Time at which the run was searched.';

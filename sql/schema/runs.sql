@@ -2,7 +2,7 @@
 
 create table runs (
   id bigint generated always as identity primary key,
-  -- A list and its run are written by two concurrent transactions, so the key is checked on commit.
+  -- Two concurrent transactions write a list and its run, so the foreign key is checked on commit.
   list_id bigint not null references lists deferrable initially deferred,
   run_date date not null,
   kind text not null check (kind in ('manual', 'nightly')),
@@ -27,27 +27,26 @@ create table runs (
 create unique index runs_one_manual on runs (list_id) where kind = 'manual' and state in ('planning', 'open');
 create index runs_open on runs (id) where state in ('planning', 'open');
 create index runs_of_list on runs (list_id, run_date);
--- Finds the runs of a day.
 create index runs_of_day on runs (run_date);
-comment on table runs is 'Runs: passes over lists. Each list has at most one open manual run.';
+comment on table runs is 'Runs, each of which is one pass over a list. Each list has at most one open manual run.';
 comment on column runs.id is 'Identifier of the run.';
 comment on column runs.list_id is 'List whose queries the run buys.';
 comment on column runs.run_date is 'Run date: the day that the run counts for, in the run''s time zone.';
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
 comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
-comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.';
+comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. If the age is 0, every query is bought.';
 comment on column runs.spent is 'Credits used by calls in the run whose cost is known.';
-comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, which may have been charged.';
+comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, because these calls may have been charged.';
 comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
 comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
 comment on column runs.duplicates is 'Number of lines whose query also appears in an earlier line.';
-comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
+comment on column runs.rejected is 'Number of lines that could not be used. rejected_lines has the reasons.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. night_health has the reasons.';
 comment on column runs.opened_at is 'Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.';
 comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
 
@@ -65,12 +64,11 @@ comment on table slices is 'Slices of runs. A slice has up to 25 tasks from the 
 comment on column slices.run_id is 'Run to which the slice belongs.';
 comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
-comment on column slices.round is 'Counter that is incremented each time the slice is queued again, and is part of the queue job''s id.';
+comment on column slices.round is 'Number of times that the slice was queued again. The number is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
--- Each task is updated once, when it ends. The fill factor leaves room for the new row version on the same page, so
--- that no index has to be updated.
+-- Each task is updated once, when it ends. The fill factor leaves room for that, so no index has to be updated.
 create table tasks (
   id bigint generated always as identity primary key,
   run_id bigint not null,
@@ -91,7 +89,7 @@ create table tasks (
   unique (run_id, query_id)
 ) with (fillfactor = 50);
 create index tasks_of_slice on tasks (run_id, slice);
-comment on table tasks is 'Tasks, each for one query in one run. Each task ends in exactly one state.';
+comment on table tasks is 'Tasks: one row for each query in each run. Each task ends in exactly one state.';
 comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
@@ -100,13 +98,13 @@ comment on column tasks.not_before is 'Time before which the task is not tried a
 comment on column tasks.finished_at is 'Time at which the task ended.';
 comment on column tasks.slice is 'Slice that contains the task.';
 comment on column tasks.priority is 'Priority of the task, from 1 (bought first) to 9 (last).';
-comment on column tasks.attempts is 'Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.';
+comment on column tasks.attempts is 'Number of calls that count as attempts. Calls that the API answered with a request to slow down do not count.';
 comment on column tasks.ambiguous is 'Number of calls that may have been charged although no answer could be read.';
 comment on column tasks.deaths is 'Number of workers that died with a call for the task in flight.';
 comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
 comment on column tasks.error_message is 'Description of the last error in one sentence.';
-comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.';
+comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. This time is set if the task was reopened to buy its query again, or if the list accepts no older answers; null otherwise.';
 
 create table rejected_lines (
   run_id bigint not null references runs,

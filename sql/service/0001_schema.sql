@@ -1,5 +1,4 @@
--- All tables of the search service: accounts and keys, requests and charges, and the pages that can be searched
--- offline.
+-- Tables of the search service: accounts, keys, requests, charges, and the pages that can be searched offline.
 
 create table accounts (
   id bigint generated always as identity primary key,
@@ -35,7 +34,7 @@ create table keys (
   revoked_at timestamptz,
   last_used_at timestamptz
 );
-comment on table keys is 'API keys. Only their hashes are stored, so the keys themselves cannot leak.';
+comment on table keys is 'API keys. Only the hashes of keys are stored, so the keys themselves cannot leak.';
 comment on column keys.id is 'Identifier of the key.';
 comment on column keys.account_id is 'Account whose credits the key uses.';
 comment on column keys.kind is 'Kind of key: live (returns real pages and uses credits) or test (returns invented answers free of charge).';
@@ -43,7 +42,7 @@ comment on column keys.hash is 'SHA-256 of the key. A key has 190 random bits, s
 comment on column keys.tail is 'Last four characters of the key, to tell keys apart in a list.';
 comment on column keys.name is 'Purpose of the key, as described by the person who requested it.';
 comment on column keys.created_at is 'Time at which the key was issued.';
-comment on column keys.revoked_at is 'Time from which the key is refused. For a replaced key in its grace period, this time is in the future. Null for a key that was neither revoked nor replaced.';
+comment on column keys.revoked_at is 'Time from which the key is refused. For a replaced key in its grace period, this time is in the future. Null if the key was neither revoked nor replaced.';
 comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. The time is recorded for test keys, too.';
 
 create table usage (
@@ -64,7 +63,7 @@ create index usage_of_key on usage (key_id, at);
 create index usage_open on usage (at) where credits is null;
 create index usage_by_age on usage using brin (at);
 create index usage_with_query on usage (at) where q <> '';
-comment on table usage is 'Requests with live keys for which credits were reserved, one row each.';
+comment on table usage is 'Requests with live keys: one row for each request for which credits were reserved.';
 comment on column usage.id is 'Identifier of the request.';
 comment on column usage.key_id is 'Key with which the request was made.';
 comment on column usage.account_id is 'Account that was charged.';
@@ -87,7 +86,7 @@ create table documents (
   lang text not null,
   shipped boolean not null,
   added_at timestamptz not null default now(),
-  -- The site name is removed. Otherwise, "Web APIs | MDN" would make every page of MDN a page about the web.
+  -- Removes the site name. Otherwise, "Web APIs | MDN" would make every MDN page a page about the web.
   head text not null generated always as (
     regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
   ) stored,
@@ -137,7 +136,7 @@ create table lexemes (
   word text primary key,
   documents integer not null
 );
-comment on table lexemes is 'Number of pages that contain each word. Rare words reveal more about the meaning of a query.';
+comment on table lexemes is 'Number of pages that contain each word. Rare words say more about the meaning of a query.';
 comment on column lexemes.word is 'Stem of the word.';
 comment on column lexemes.documents is 'Number of pages that contain the word.';
 
@@ -175,12 +174,12 @@ create table kept_answers (
   primary key (account_id, key)
 );
 create index kept_answers_by_age on kept_answers (claimed_at);
-comment on table kept_answers is 'Requests with an Idempotency-Key, and their answers, stored for a day. A repeated request is neither searched nor charged again.';
+comment on table kept_answers is 'Requests with an Idempotency-Key and their answers, stored for a day. A repeated request causes no second search and no second charge.';
 comment on column kept_answers.account_id is 'Account that made the request. Any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. The same Idempotency-Key with a different request is refused.';
 comment on column kept_answers.claim is 'Token for the only request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
-comment on column kept_answers.claimed_at is 'Time of the claim. If the claim is older than the longest possible duration of a request, another request may take it over.';
+comment on column kept_answers.claimed_at is 'Time of the claim. A claim that is older than the longest possible duration of a request may be taken over by another request.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';
 comment on column kept_answers.remaining is 'Credits left in the account after the request.';
@@ -200,7 +199,7 @@ create table spellings (
   documents integer not null,
   heads integer not null default 0
 );
-comment on table spellings is 'Unstemmed words from titles, addresses and texts, used to find the intended word for a mistyped word.';
+comment on table spellings is 'Unstemmed words from titles, addresses and texts, used to correct mistyped words.';
 comment on column spellings.word is 'Word in lower case.';
 comment on column spellings.documents is 'Number of pages that contain the word.';
 comment on column spellings.heads is 'Number of pages whose title or address contains the word.';

@@ -1,4 +1,4 @@
--- Counts the unfinished days since :since. Days whose computation has begun are counted separately.
+-- Counts the unfinished days since :since, and separately those whose computation has begun.
 select
   count(*) filter (where finished_days.id is not null) as begun,
   count(*) filter (where finished_days.id is null) as missing

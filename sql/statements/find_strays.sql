@@ -1,5 +1,4 @@
--- Marks a day if one of its compared answers was bought for a different day. This statement runs after the day's steps
--- are stored.
+-- Marks a day if one of its compared answers was bought for a different day. Runs after the day's steps are stored.
 update finished_days
 set strays = true
 where id = :finish::bigint

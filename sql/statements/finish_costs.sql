@@ -1,4 +1,4 @@
--- Stores the cost of a day's answers. This statement runs after the day's labels and steps are stored.
+-- Stores the cost of a day's answers. Runs after the day's labels and steps are stored.
 insert into finished_costs
   (finish_id, list, set_id, tags, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost)
 select
@@ -23,8 +23,7 @@ cross join lateral (
 cross join lateral (
   select count(*) as answers, count(*) filter (where steps.volatility > 0) as changed
   from searches
-  -- The steps are looked up by key. The table statistics do not include the new day yet, so a join would read all of
-  -- the day's steps for each task.
+  -- Steps are looked up by key. Without statistics for the new day, a join would read all of its steps for each task.
   left join lateral (
     select volatility
     from finished_steps

@@ -1,5 +1,4 @@
--- Stores the losses of top 10 positions that were confirmed on a day, and the losses that are not confirmed yet. This
--- statement runs after the day's steps are stored.
+-- Stores the lost top 10 positions as of a day, confirmed or not yet confirmed. Runs after the day's steps are stored.
 insert into finished_losses
   (finish_id, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed)
 select :finish::bigint, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed

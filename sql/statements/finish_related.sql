@@ -2,7 +2,7 @@
 insert into finished_related (finish_id, query_id, related_search_id)
 select distinct :finish::bigint, observations.query_id, named.related_search_id
 from analysis.observations
--- The related searches are read answer by answer. A single join would read the answers from all days.
+-- Reads the related searches answer by answer. A single join would read the answers from all days.
 cross join lateral (
   select search_related_searches.related_search_id
   from search_related_searches

@@ -3,7 +3,7 @@
 create temporary table frontier_sources on commit drop as
 select
   sources.query_id, sources.round, sources.weight, latest.search_id,
-  -- One number stands for all parameters of a query, because a number can be compared faster than five columns of text.
+  -- One number stands for all of a query's parameters, and can be compared faster than five text columns.
   dense_rank() over (order by latest.location, latest.hl, latest.gl, latest.num, latest.device) as variant
 from (
   select query_id, 0 as round, coalesce(weight, 1) as weight
@@ -12,8 +12,7 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight of an expansion query is the sum of the weights of its source queries. The sum is divided by the number
-  -- of source queries, so that the query counts once.
+  -- The weight is a sum over the source queries. Dividing it by their number makes the query count once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

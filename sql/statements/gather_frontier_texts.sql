@@ -1,7 +1,6 @@
 -- Collects the distinct related searches in the answers to the source queries, normalized like queries. No parameters.
 create temporary table frontier_texts on commit drop as
--- The texts are compared byte by byte, because this makes sorting several times faster than a language-specific
--- collation.
+-- A bytewise comparison makes sorting several times faster than a language-specific collation.
 select id, analysis.canonical(q) collate "C" as q
 from related_searches
 where id in (

@@ -1,5 +1,5 @@
--- Records the number of changes found in the answers to queries that were drawn at random. Parameters: :ids (uuid[]),
--- :run_dates (date[]), :moves (integer[]), one value per draw; :list (bigint).
+-- Records the number of changes found in the answers to sampled queries. Parameters: :ids (uuid[]), :run_dates
+-- (date[]), :moves (integer[]), one value per draw; :list (bigint).
 update cadence_draws
 set moves = outcome.moves
 from unnest(

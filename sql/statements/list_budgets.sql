@@ -1,5 +1,4 @@
--- Reads every list budget with the credits that runs have used or reserved, for the months of open runs and for the
--- month of :day.
+-- Reads every list budget with the credits used or reserved, for the months of open runs and the month of :day.
 select
   lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
   coalesce(sum(runs.budget_used), 0)::float8 as gone

@@ -1,5 +1,4 @@
--- Reads the queries in all scheduled lists, as last read. Queries with the same lists, intervals, price class and time
--- of the newest answer form one group.
+-- Reads the queries in all scheduled lists, grouped by lists, intervals, price class and time of the newest answer.
 with held as (
   select
     members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,

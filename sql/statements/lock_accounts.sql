@@ -1,4 +1,4 @@
--- Locks the accounts that may be buying the same query, in order of id.
+-- Locks, in order of id, the accounts that may be buying the same query.
 select
 from accounts as a
 where a.id = :account

@@ -1,5 +1,4 @@
--- Records the dictionary entries to which the given answers refer, in order of id. Every writer of dictionaries uses
--- this order.
+-- Records the dictionary entries to which the given answers refer, in order of id, like every writer of dictionaries.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id

@@ -11,7 +11,7 @@ from (
     count(*) as sources,
     sum(texts.weight) as weight
   from (
-    -- An answer may contain a text in several spellings. The text still counts once for each query.
+    -- If an answer contains several spellings of a text, the query still counts only once.
     select distinct sources.query_id, sources.variant, sources.round, sources.weight, related.q
     from pg_temp.frontier_sources as sources
     join search_related_searches as named on named.search_id = sources.search_id

@@ -1,5 +1,4 @@
--- Reads stored answers back from their rows, one document for each answer. Locks no rows. Parameter: :searches
--- (bigint[]).
+-- Rebuilds stored answers from their rows, one document per answer. Locks no rows. Parameter: :searches (bigint[]).
 select
   s.id,
   jsonb_build_object(

@@ -21,7 +21,6 @@ left join lateral (
   from analysis.query_days
   where query_days.run_date = :date::date
     and query_days.query_id = asked.query_id
-  -- The rows are looked up by index for each query.
   offset 0
 ) as days on true
 left join lateral (

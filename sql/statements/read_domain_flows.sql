@@ -1,5 +1,5 @@
--- Reads the domains to which a domain lost clicks and the domains from which it won clicks, largest amounts first.
--- Parameters: :domain, :since, :until (date).
+-- Reads the domains to which a domain lost clicks or from which it won clicks, largest amounts first. Parameters:
+-- :domain, :since, :until (date).
 select
   case when flows.loser = :domain then flows.taker else flows.loser end as domain,
   coalesce(sum(flows.clicks) filter (where flows.loser = :domain), 0) as taken,

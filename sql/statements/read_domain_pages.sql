@@ -11,7 +11,6 @@ select
   (array_agg(queries.q order by shown.position, queries.q))[1] as example,
   (array_agg(queries.id order by shown.position, queries.q))[1] as "exampleId"
 from mine
--- Only results that can belong to the domain are read.
 cross join lateral (
   select ordinal
   from organic_results

@@ -1,4 +1,4 @@
--- Reads the domains by their share on the last day with answers in a span, compared with the first day; our own domains
+-- Reads the domains by share on the last day with answers in a period, compared with the first day. Our own domains
 -- come first. Parameters: :since, :until (date), :word (part of the domain, or null).
 with span as materialized (
   select max(run_date) as until, min(run_date) as since
@@ -16,7 +16,7 @@ held as (
     sum(shown.top_3) filter (where shown.run_date = span.until) as top_3
   from span
   cross join lateral (select distinct unnest(array[span.since, span.until]) as day) as days
-  -- The rows are read day by day. With a list of days, the view would read the labels on all days.
+  -- Reads the rows day by day. With a list of days, the view would read the labels of all days.
   cross join lateral (
     select *
     from analysis.domain_days

@@ -1,5 +1,5 @@
--- Reads the finished days whose sums the views use. The answers of such a day, and the answers with which they are
--- compared, are all in the database. Returns the days in random order. No parameters.
+-- Reads, in random order, the finished days whose sums the views use and whose answers are all in the database, as are
+-- the answers with which they are compared. No parameters.
 select finished_days.id
 from finished_days
 where finished_days.made_at is not null

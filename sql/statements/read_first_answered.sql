@@ -1,5 +1,5 @@
--- Reads the first day of a period that has answers. The start of the period qualifies if answers from earlier days are
--- still known on that day. Parameters: :since, :until (date).
+-- Reads the first day with answers in a period. The first day of the period qualifies if earlier answers still count on
+-- that day. Parameters: :since, :until (date).
 select case
   -- Applies the condition of analysis.known_on without computing its rows.
   when exists (
@@ -13,7 +13,7 @@ select case
   ) then :since::date
   else coalesce(
     (
-      -- Days are sorted before the answers from any day are looked up, because the first day usually has answers.
+      -- Days are sorted before any answers are looked up, because the first day usually has answers.
       select days.run_date
       from (
         select distinct run_date
@@ -23,7 +23,7 @@ select case
         order by run_date
         offset 0
       ) as days
-      -- One answer is enough; the limit keeps the planner from reading all answers at once.
+      -- The limit keeps the planner from reading all answers at once.
       cross join lateral (
         select
         from runs

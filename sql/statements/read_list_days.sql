@@ -1,6 +1,6 @@
--- Reads the days on which a list has a run, newest first, with their cost. The version stays the same as long as the
--- day's coverage does. The version is null if the sums for the day are not stored. Parameters: :name (of the list),
--- :since, :until (date).
+-- Reads the days on which a list has a run, newest first, with their cost. As long as a day's version stays the same,
+-- so does its coverage. The version is null if the day's sums are not stored. Parameters: :name (of the list), :since,
+-- :until (date).
 select
   max(runs.id) as run, runs.run_date as "runDate", coalesce(sum(runs.spent), 0) as credits,
   analysis.finished_on(runs.run_date)

@@ -1,5 +1,4 @@
--- Reads the nearest earlier and the nearest later day on which a query has an answer. Parameters: :query (uuid), :day
--- (date).
+-- Reads the nearest earlier and later days on which a query has an answer. Parameters: :query (uuid), :day (date).
 select
   max(run_date) filter (where run_date < :day::date) as before,
   min(run_date) filter (where run_date > :day::date) as after

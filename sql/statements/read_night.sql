@@ -1,7 +1,7 @@
--- Reads a run's figures. Queries that were not asked or that reused older answers do not count. Paused time is the time
--- during which no query in the run could be bought. An account counts as available from its first to its last call in
--- the run, except during stops. A stop counts only while no account buying for it was available, because another account
--- may continue or take over later. The time between the last call and a reopening of the run also counts.
+-- Reads a run's figures. Queries that were not asked or that reused older answers do not count. Time counts as paused
+-- while no query in the run could be bought, including the time between the last call and a reopening of the run. An
+-- account is available from its first to its last call in the run, except during stops. A stop counts only while no
+-- account was available, because another account may take over.
 select
   runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
   paused.minutes as paused_minutes

@@ -1,6 +1,5 @@
--- Reads the newest answers to the given queries, one answer for each day, oldest first. Includes days up to a given
--- day, and later days that have already been checked for alerts. Parameters: :queries (uuid[]), :date, :limit (answers
--- per query).
+-- Reads the newest answers to the given queries, one per day, oldest first. Includes days up to :date, and later days
+-- that were already checked for alerts. Parameters: :queries (uuid[]), :date, :limit (answers per query).
 select distinct on (found.query_id, found.run_date)
   found.query_id, found.search_id, found.run_id, found.run_date, found.depth, found.origin, found.api,
   found.features

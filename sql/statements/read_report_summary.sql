@@ -1,7 +1,7 @@
 -- Reads the days and counts that a report covers, from views already restricted to its slice. The newest day is the
--- newest full day of the period or, if no day is full, the newest day with any answer. If the slice contains only some
--- queries, the counts of these queries determine which days are full, by the same rule as in analysis.days. Parameters:
--- :since, :until (date, or null), :sliced (boolean).
+-- newest full day of the period or, if no day is full, the newest day with any answer. A slice's own query counts
+-- determine which days are full, by the rule in analysis.days. Parameters: :since, :until (date, or null), :sliced
+-- (boolean).
 with told as materialized (
   select run_date, answered, thin
   from analysis.days
@@ -46,7 +46,7 @@ select
   chosen.day,
   case
     when :since::date is null then (select max(run_date) from full_days where run_date < chosen.day)
-    -- The requested first day, or the first later day that can be compared.
+    -- Requested first day, or the first later day that can be compared.
     else coalesce(
       (select :since::date where exists (select from full_days where run_date <= :since::date)),
       (select min(run_date) from full_days where run_date < chosen.day)

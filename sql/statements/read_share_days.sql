@@ -1,6 +1,6 @@
--- Reads the newest days on which a list has runs, newest first. All runs on such a day must have been judged, and none
--- may be suspect. Includes days up to a given day, and later days that have already been checked for alerts.
--- Parameters: :until (date), :list (its name, or null for any list), :limit.
+-- Reads the newest days on which all runs of a list have been judged and none is suspect, newest first. Includes days
+-- up to :until, and later days that were already checked for alerts. Parameters: :until (date), :list (its name, or
+-- null for any list), :limit.
 select runs.run_date
 from runs
 join lists on lists.id = runs.list_id

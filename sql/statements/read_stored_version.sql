@@ -1,7 +1,6 @@
--- Reads the version of the stored days in a period. The figures for the period stay the same as long as the version
--- does. The version is null if a day in the period is not stored, or if the last known answers on one of the two
--- compared days are not stored.
--- Parameters: :since, :until, :compared (the earlier compared day; date).
+-- Reads the version of the stored days in a period. As long as the version stays the same, so do the figures. The
+-- version is null if a day in the period, or the last known answers on a compared day, are not stored. Parameters:
+-- :since, :until, :compared (the earlier compared day; date).
 select case
   when analysis.keywords_kept(:compared::date, 31) is not null
     and analysis.keywords_kept(:until::date, 31) is not null
@@ -23,7 +22,7 @@ select case
         where finish_id in (analysis.keywords_kept(:compared::date, 31), analysis.keywords_kept(:until::date, 31))
       ),
       (select md5(string_agg(run_date::text, ',' order by run_date)) from analysis.away_days),
-      -- Each reading of a list can change weights.
+      -- Reading a list can change weights.
       (
         select md5(string_agg(concat_ws(' ', list_id, last_seen, members), ',' order by list_id))
         from (

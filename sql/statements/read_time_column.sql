@@ -1,5 +1,5 @@
--- Finds the column that holds the time of each row of a table or view: the first of the given names that exists.
--- Parameters: :relation (quoted name), :times (text[]).
+-- Finds the column with the time of each row in a table or view: the first of the given names that exists. Parameters:
+-- :relation (quoted name), :times (text[]).
 select attname as name
 from pg_attribute
 where attrelid = :relation::regclass

@@ -1,5 +1,5 @@
--- Makes the unasked queries of an expansion the current members of the list. A query is unasked if it is in no run, or
--- if its run never bought it. Parameters: :into (bigint, the list), :origin.
+-- Makes the unasked queries of an expansion the current members of the list. A query is unasked if no run has bought
+-- it. Parameters: :into (bigint, the list), :origin.
 with unasked as (
   update expansions
   set run_id = null
@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- This time is read once. It is later than the times of all earlier versions of the list, even if the clock was set back.
+-- The time is read once, and is later than every earlier reading of the list, even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

@@ -1,10 +1,10 @@
--- Reserves calls: writes an admission decision if nothing on which the decision depends has changed. Otherwise, writes
--- nothing. Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number
--- of known prices in a class), :most_given_up (maximum number of a spent run's tasks to end in one statement), :lost_ms
--- (time within which a lost answer may still arrive). Returns whether the decision was written, along with the new
--- calls and their tasks. Lock order: the statements before this one lock accounts, runs and lists, each by id. This
--- statement then locks calls and tasks. Large tables are read by arrays of keys. With a join to the reservation
--- document, the planner may scan the whole table when its statistics predict few matching rows.
+-- Reserves calls: writes an admission decision, but only if nothing on which the decision depends has changed.
+-- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number of known
+-- prices in a class), :most_given_up (maximum number of tasks to end in one statement when a run's budget is used up),
+-- :lost_ms (time within which a lost answer may still arrive). Returns whether the decision was written, along with the
+-- new calls and their tasks. Lock order: the statements before this one lock accounts, runs and lists, each by id. This
+-- statement then locks calls and tasks. Large tables are read by arrays of keys, because a join to the reservation
+-- document may scan the whole table.
 with given as materialized (
   select
     it,
@@ -32,8 +32,8 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that have changed since they were read: they have ended, their run was closed, their query is in flight
--- elsewhere, or they can now reuse an answer.
+-- Tasks that have changed since they were read: the task has ended, its run was closed, its query is in flight
+-- elsewhere, or the task can now reuse an answer.
 changed_tasks as (
   select w.id
   from given
@@ -43,8 +43,7 @@ changed_tasks as (
   where t.xmin::text is distinct from w.version
     or r.state <> 'open'
     or exists (select from calls c where c.task_id = w.id and c.outcome is null)
-    -- The scalar subquery makes the planner look up each call by account and query. A join would compare each task with
-    -- every call in flight.
+    -- A scalar subquery looks up each call by key. A join would compare each task with every call in flight.
     or exists (
       select
       from unnest(peers) as peer
@@ -108,8 +107,7 @@ fits as materialized (
     and not exists (select from changed_runs)
     and (
       a.xmin::text = it ->> 'version'
-      -- A decision marked as steady stays valid while other workers reserve and settle calls, as long as the balance
-      -- suffices.
+      -- A steady decision stays valid while other workers reserve and settle calls, as long as the balance suffices.
       or (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
@@ -124,15 +122,14 @@ fits as materialized (
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
     -- The balance of a new key is unknown, so only the probe that reads this balance is allowed.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
-    -- In any case, no more calls may be in flight than the decision allows.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
-    -- In any case, no call except a probe may cross the floor.
+    -- Only a probe may cross the floor.
     and (
       not (it ->> 'counts')::boolean
       or grants = 0
       or probe
       or case
-          -- With external spend, the bills of our calls alone do not determine the balance.
+          -- With external spend, the balance depends on more than the bills of our calls.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
@@ -230,9 +227,8 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- Tasks that the budget of their run does not cover: the tasks that were read, and the next tasks of the run. The
--- number of these tasks is limited, because other reservations wait for this statement. Later reservations end the
--- remaining tasks.
+-- Tasks that their run's budget does not cover: the tasks that were read, and the run's next tasks. Their number is
+-- limited, because other reservations wait for this statement. Later reservations end the remaining tasks.
 unaffordable_tasks as (
   select t.id
   from given
@@ -288,7 +284,7 @@ updated_spent_tasks as (
       else 'the budget of the run is used up'
     end
   from given
-  -- This condition is checked before any task is read, because usually no run has used up its budget.
+  -- This condition comes first, because usually no run has used up its budget.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
     and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))

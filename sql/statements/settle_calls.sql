@@ -1,12 +1,11 @@
 -- Settles calls: writes the effects of finished calls on their account, on prices, tasks and runs. A test compares this
--- statement with the same rules in TypeScript (`apply` in test/core/ledger/settle-model.ts).
--- Parameters: :settlement (jsonb, `Settlement` in src/core/ledger/settle.ts, with calls and tasks by id), and constants
--- of src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
--- :external_calls, :oldest_sighting_ms.
--- Fails with QM001 if a call or a task has changed since it was read. The caller then computes the settlement again.
--- Lock order: the statements before this one lock facts, then the account, then its runs by id. This statement then
--- locks calls and tasks. Each row looks up its entry in the settlement document by id. A join would compare every row
--- with every entry.
+-- statement with the same rules in TypeScript (`apply` in test/core/ledger/settle-model.ts). Parameters: :settlement
+-- (jsonb, `Settlement` in src/core/ledger/settle.ts, with calls and tasks by id), and constants of
+-- src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
+-- :external_calls, :oldest_sighting_ms. Fails with QM001 if a call or a task has changed since it was read. The caller
+-- then computes the settlement again. Lock order: the statements before this one lock facts, then the account, then its
+-- runs by id. This statement then locks calls and tasks. Each row looks up its entry in the document by id, because a
+-- join would compare every row with every entry.
 with given as materialized (
   select
     it,
@@ -36,10 +35,9 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- Judges a key that has not reported a balance before. If its balance is possible for this account, the key is another
--- key of the same account. Otherwise, a key of another account has replaced the earlier key. If the earlier key is
--- still in use, however, two accounts are used under one name. In that case, the new key is foreign, and its balances
--- are ignored.
+-- Judges a key that has not reported a balance before. If the balance is possible for this account, the new key belongs
+-- to the same account. Otherwise, the new key replaces the earlier key. If the earlier key is still in use, the new key
+-- is foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -78,8 +76,7 @@ key_check as materialized (
         - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
   ) bounds
 ),
--- The balance reported by the call that started last counts, even if another balance arrives later or is lower or
--- higher.
+-- The balance reported by the call that started last counts, even if another balance arrives later.
 account_before as materialized (
   select
     a.*,
@@ -101,7 +98,7 @@ account_before as materialized (
   from given
   cross join key_check
   join accounts a on a.id = given.account
-  -- A foreign key's balances are ignored, so no balance that counts includes the price of its answers.
+  -- A foreign key's balances are ignored, so the account's balance never includes the cost of that key's answers.
   cross join lateral (
     select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
   ) untold
@@ -109,8 +106,7 @@ account_before as materialized (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
--- If the API reported that no credits are left, the balance counts as 0, unless a call that started later reported a
--- balance.
+-- If the API reported that no credits are left, the balance is 0, unless a call that started later reported a balance.
 balance_after as materialized (
   select
     account_before.*,
@@ -137,7 +133,7 @@ balance_after as materialized (
     from jsonb_to_record(nullif(change -> 'no_credit', 'null')) as n (seq bigint, started_at_ms float8)
   ) d
 ),
--- A burst of rate-limit responses counts once. Only a call that started after the last wait makes the next wait longer.
+-- A burst of 429 responses counts once: only a call that started after the last wait makes the next wait longer.
 rate_pause as materialized (
   select
     s.started_at_ms is not null as told,
@@ -171,7 +167,6 @@ new_costs as materialized (
     case when p.heard > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
     coalesce(o.seen, 0) + p.heard as seen,
     coalesce(o.trying, false) and p.heard = 0 and not p.tried as trying,
-    -- Keeps the two highest of the earlier and the new prices.
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
     coalesce(o.recent_count, 0) + p.heard as count,
@@ -227,9 +222,8 @@ bounds as materialized (
   join account_costs o on o.account_id = given.account
   full join new_costs l on l.class = o.class
 ),
--- Credits reserved for calls with an unknown outcome. If a call that started long enough after such a call has reported
--- a balance, that balance includes the cost of the earlier call. For other calls, at most the current price of their
--- class stays reserved.
+-- Credits held for calls with an unknown outcome. A balance reported by a call that started long enough afterwards
+-- includes their cost. Until such a balance arrives, at most the current price of the class is held.
 held as materialized (
   select
     c.id,
@@ -256,8 +250,8 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- The sum of the balance and all bills falls only because of external spend. A call whose bill is not known yet may
--- have cost as much as its reservation, but no more than the most expensive call so far.
+-- Only external spend lowers the sum of the balance and all bills. A call whose bill is not known yet may have cost as
+-- much as its reservation, but no more than the most expensive call so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,
@@ -312,8 +306,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The permission to probe ends when the probe has reported the balance. An answer to a call that started before the
-    -- probe leaves the permission in place.
+    -- The permission to probe ends when the probe has reported the balance. Answers to earlier calls do not end it.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -339,7 +332,7 @@ updated_account as (
     replay_ms = case when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
-      -- All refused keys are stored, because a key that is left out would be tried repeatedly.
+      -- All refused keys are stored, because a key that is not stored would be tried again and again.
       else array(
         select jsonb_array_elements_text(change -> 'refused_keys')
         union
@@ -376,7 +369,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- The API answered a call with this key, and the key is not refused, so the stop ends.
+-- The API has answered a call with this key, so the stop ends.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'
@@ -391,8 +384,8 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged at any time up to now. No call ends before its start, even if the database
-    -- clock was set back.
+    -- A repeated call may have been charged at any time until now. No call may end before its start, even if the
+    -- database clock was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
@@ -443,8 +436,7 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions of the amounts held for lost calls. If a balance already includes a call, the call is left out,
-      -- because its cost is unknown.
+      -- Reductions of the amounts held for lost calls, except for calls whose cost a balance already includes.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

@@ -1,5 +1,5 @@
--- Stores the queries in :"held" as the members of list :list: one row per distinct query, with the text of its first
--- line, its most urgent priority, highest weight, shortest interval and age, its first target, and all its tags.
+-- Stores the queries in :"held" as members of list :list, one row per distinct query. If several lines contain a query,
+-- the most urgent priority, highest weight, shortest interval and age, first text and target, and all tags count.
 --
 -- :plain  lines set at most priorities and numbers, so there are no texts, targets or tags
 --

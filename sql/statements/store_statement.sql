@@ -1,8 +1,6 @@
--- Stores the lines of each statement that no open call can change any more. Runs in a "repeatable read" transaction. No
--- parameters.
+-- Stores the final lines of each statement, which no open call can change. Needs a "repeatable read" transaction.
 with locked as (
-  -- A change to a call updates the same row, so either the changing transaction waits for this transaction, or this
-  -- transaction fails.
+  -- A transaction that changes a call updates the same row, so it waits for this transaction or makes this one fail.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts
@@ -30,7 +28,7 @@ marks as (
     select distinct on (account_id) account_id, line, last_seq, next_seq
     from fresh
     where last_seq is not null
-      -- A call in flight may turn out to overlap.
+      -- A call in flight may overlap with an explained call.
       and not exists (
         select
         from calls
@@ -49,7 +47,6 @@ insert into statement_lines (account_id, line, at, after, kind, credits, balance
 select fresh.account_id, fresh.line, fresh.at, fresh.after, fresh.kind, fresh.credits, fresh.balance, fresh.call_id
 from fresh
 join marks on marks.account_id = fresh.account_id and fresh.line <= marks.line
--- Replaces outdated lines.
 on conflict (account_id, line) do update
 set at = excluded.at, after = excluded.after, kind = excluded.kind, credits = excluded.credits,
   balance = excluded.balance, call_id = excluded.call_id;

@@ -1,6 +1,6 @@
 -- Records the undocumented fields in the answers bought by run :run (bigint). Returns the fields that no earlier answer
--- from the same API had. Answers from runs that are still open, or that are read together with this run (:together,
--- bigint[]), do not count as earlier answers.
+-- from the same API had. Answers from open runs, or from runs read together with this run (:together, bigint[]), do not
+-- count as earlier answers.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks

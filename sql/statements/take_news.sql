@@ -55,7 +55,7 @@ with news as (
         and subject = concat(n.schedule, ' ', n.due_at)
     )
   union all
-  -- All alerts that a rule raised in one check form one notice.
+  -- All alerts that a rule raised in the same check share one notice.
   select
     'rank_alert', looked.first::text, looked.raised_at,
     jsonb_build_object(
@@ -123,7 +123,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- A person who changes a rule needs no notice about the rule's alerts.
+      -- If a person changed the rule, no notice about its alerts is needed.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or removed'

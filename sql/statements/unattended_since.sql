@@ -1,4 +1,4 @@
--- Reads when open work last had a live worker. Returns no row if this time is less than :for_ms ago, or if a notice
+-- Reads since when open tasks have had no live worker. Returns no row if that is less than :for_ms ago, or if a notice
 -- about it was already recorded.
 with began as (
   select greatest(

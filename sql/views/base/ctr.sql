@@ -1,4 +1,4 @@
--- The click curve in use.
+-- Click curve in use.
 create or replace view analysis.ctr as
 select position, ctr
 from ctr_curve

@@ -1,5 +1,4 @@
--- Number of queries planned and answered on each day, over all lists. Also shows whether the day can be compared with
--- earlier days.
+-- Number of queries planned and answered on each day, and whether the day can be compared with earlier days.
 create or replace view analysis.days as
 select
   run_date,
@@ -30,4 +29,4 @@ comment on column analysis.days.planned is 'Number of queries planned, over all 
 comment on column analysis.days.answered is 'Number of planned queries with a readable answer from the selected origins.';
 comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
 comment on column analysis.days.suspect is 'True if one of the day''s runs is suspect. The answers from that run are excluded from shares and trends.';
-comment on column analysis.days.thin is 'True if answered is less than half of most_planned. The shares and averages of a thin day cover a different set of queries than the neighbouring days.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. A thin day''s shares and averages cover fewer queries than those of the neighbouring days.';

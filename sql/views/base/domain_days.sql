@@ -18,7 +18,7 @@ select
   held.positions,
   held.clicks
 from (
-  -- The rows are grouped instead of joined, so that the planner can apply a filter on domains to these rows.
+  -- Rows are grouped instead of joined, so that the planner can apply a filter on domains to these rows.
   select
     run_date,
     tag,
@@ -33,7 +33,7 @@ from (
     select run_date, tag, domain, ranked, top_3, top_10, top_20, positions, clicks
     from analysis.label_shares
     union all
-    -- Our own domains have a row even if they do not rank. A missing row would hide their worst day.
+    -- Our own domains have a row even on days on which they do not rank.
     select asked.run_date, asked.tag, ours.domain, 0, 0, 0, 0, 0, null
     from asked
     cross join lateral analysis.ours_on(asked.run_date) as ours

@@ -1,5 +1,4 @@
--- Number of queries in each set of labels that were planned and answered on each day. Finished days have stored sums.
--- The sums for other days are computed from the answers.
+-- Number of queries planned and answered on each day, for each set of labels. Finished days have stored sums.
 create or replace view analysis.label_sets as
 select
   finished_days.run_date,
@@ -15,8 +14,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
 union all
--- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
--- needed.
+-- Reads the rows day by day. A single query would be planned for all days, even if only a few days are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
 from analysis.unfinished_days

@@ -1,4 +1,4 @@
--- The newest readable answer to each query. It is looked up in the index on searches, so it is always current.
+-- Newest readable answer to each query, looked up in the index on searches.
 create or replace view analysis.latest as
 select
   queries.id as query_id,
@@ -16,8 +16,7 @@ select
   queries.num,
   queries.device
 from queries
--- Makes one index lookup for each query. The planner misjudges "distinct on" by a factor of ten, which ruins the plans
--- of the views that use this view.
+-- Makes one index lookup per query. The planner misjudges "distinct on" by a factor of ten, which leads to bad plans.
 cross join lateral (
   select *
   from searches
@@ -25,7 +24,7 @@ cross join lateral (
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
-    -- The condition is evaluated once. It is usually false, and then no answer is looked up.
+    -- This condition is evaluated once. Usually it is false, and no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
@@ -47,6 +46,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the slice in use are excluded.';
+comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the current slice are excluded.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

@@ -13,5 +13,5 @@ join (
 ) as readings using (list_id, last_seen)
 group by list_queries.query_id;
 comment on view analysis.latest_weights is 'Current weight of each query: the highest weight in any list that contains it.';
-comment on column analysis.latest_weights.weight is 'Highest weight of the query. A list without a weight for the query counts as 1.';
+comment on column analysis.latest_weights.weight is 'Highest weight of the query. A list that sets no weight for the query counts as 1.';
 comment on column analysis.latest_weights.lists is 'Number of lists that contain the query.';

@@ -1,6 +1,5 @@
 -- Domains that lost a position in the top ten in two consecutive answers, computed from the answers.
 create or replace view analysis.live_losses as
--- The answers are computed once for all subqueries below.
 with answers as materialized (
   select
     query_id, search_id, run_date, depth, fetched_at, step, steps,
@@ -29,10 +28,9 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- The query id is left out, because the series implies it. With fewer columns, more rows can be sorted in
-        -- memory.
+        -- The query id, which the series implies, is left out, so that more rows can be sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- Within an answer, the best position comes last. The row after any other position belongs to the same answer.
+        -- Within an answer, the domain's best position comes last; only its next row belongs to a later answer.
         lead(answers.step, 1, answers.steps + 1)
           over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
           as next_step
@@ -55,7 +53,6 @@ from (
         and result_domains.position > 10
       offset 0
     ) as lower on true
-    -- A loss is confirmed only by two answers in which the domain is not in the top ten.
     where base.next_step - base.step > 2
   ) as judged
   where lost

@@ -18,15 +18,13 @@ from analysis.steps
 left join (
   select
     query_id, run_date,
-    -- Both answers are compared down to the last position of the shallower answer, because the positions below are
-    -- known only for the deeper answer.
     coalesce(
       sum(abs(
         case when position <= places then position else places + 1 end
         - case when previous_position <= places then previous_position else places + 1 end
       ))
-      -- Divides by the largest possible difference, which would result if no page had stayed. This difference is
-      -- computed from the actual positions, because two pages may share a position and some positions may be empty.
+      -- Divides by the difference that results if no page stays. This difference is computed from the actual positions,
+      -- because two pages may share a position, and positions may be empty.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,

@@ -1,5 +1,4 @@
--- Weight, labels and target page of each query in each run of its list. Later changes to the list do not affect earlier
--- days.
+-- Weight, labels and target page of each query in each run. Later changes to the list do not affect earlier days.
 create or replace view analysis.memberships as
 select
   runs.run_date,

@@ -1,4 +1,4 @@
--- The newest readable answer to each query for each run date.
+-- Newest readable answer to each query for each run date.
 create or replace view analysis.observations as
 select
   found.query_id,
@@ -26,30 +26,27 @@ from (
   from tasks
   join runs on runs.id = tasks.run_id
   left join searches as reused on reused.id = case when tasks.state in ('reused', 'not_asked') then tasks.search_id end
-  -- A single equality covers all kinds of evidence, so that the planner can estimate the number of rows of this view
-  -- and of all views that use it.
+  -- A single equality covers all kinds of evidence, so that the planner can estimate the number of rows.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The task that bought a reused answer may have received more answers since. The condition uses "<>", because the
+    -- The task that bought a reused answer may have received more answers since. The condition uses "<>" because the
     -- planner expects "<>" to be true for nearly all rows.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- The condition is evaluated once. It is usually false, and then no answer is looked up.
+    -- This condition is evaluated once. Usually it is false, and no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
     end <> 0
     and searches.origin = any ((select analysis.origins())::text[])
-    -- Archived answers are excluded: their results are in the archive, so these answers would look empty. Both
-    -- conditions use "<>", for the reason given above.
+    -- Archived answers are excluded, because they have no results in the tables and would look empty.
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
     and case when (select exists (select from public.archived_days))
       then (runs.run_date not in (select away_days.run_date from analysis.away_days))::integer
       else 1
     end <> 0
-    -- Without a slice, nothing is looked up. The condition uses "<>", because the planner expects "<>" to be true for
-    -- nearly all rows.
+    -- Without a slice, nothing is looked up. The planner expects "<>" to be true for nearly all rows.
     and case when (select analysis.slice() is not null)
       then (coalesce(
         (
@@ -68,7 +65,7 @@ from (
     tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, tasks.state = 'not_asked', evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'Newest readable answer to each query for each run date. A query without a row was not asked or not answered that day; analysis.coverage distinguishes the two cases. Days and answers in the archive are excluded. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries outside the slice set by querymill.slice are excluded.';
-comment on column analysis.observations.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the list or its cadence skipped the query that day, and its last answer is used. The fetched_at column shows how old the answer is.';
+comment on view analysis.observations is 'Newest readable answer to each query for each run date. A query without a row was not asked or not answered that day; analysis.coverage shows which. Days and answers in the archive are excluded. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries outside the slice set by querymill.slice are excluded.';
+comment on column analysis.observations.evidence is 'Source of the answer: bought (for that day), reused (an older answer that was recent enough) or not asked (the list or its cadence skipped the query that day, and the last answer is used). The fetched_at column shows how old the answer is.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

@@ -1,5 +1,4 @@
--- Each page of an answer, with its position in the answer and in the previous answer. Volatility and churn are computed
--- from these positions.
+-- Positions of each page in an answer and in the previous answer, from which volatility and churn are computed.
 create or replace view analysis.page_steps as
 select
   sides.query_id,

@@ -5,10 +5,9 @@ select
   days.query_id,
   days.weight,
   days.tags,
-  -- Labels for the parameters of the query share a column with the labels from its lists, so that slices need only one
-  -- column.
+  -- Labels for parameters and labels from lists share a column, so that slices need only this column.
   case
-    -- A list may have a label with the same spelling. Such a label counts once.
+    -- A label from a list may have the same spelling as a label for a parameter. The label then counts once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels

@@ -1,5 +1,4 @@
--- The best position of each domain in each observation. A domain counts once, even if an answer shows several of its
--- pages.
+-- Best position of each domain in each observation, even if an answer shows several of the domain's pages.
 create or replace view analysis.ranks as
 select
   best.query_id,

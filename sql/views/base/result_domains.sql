@@ -1,4 +1,4 @@
--- Each organic result with the domain that it counts for. No other code determines the domain of a result.
+-- Each organic result with the domain that it counts for, which no other code determines.
 create or replace view public.result_domains as
 select
   organic_results.search_id,
@@ -6,8 +6,7 @@ select
   organic_results.position,
   organic_results.page_id,
   case
-    -- This condition is evaluated once. If no domain line names a folder or a wildcard, results need no further
-    -- look-up.
+    -- This condition is evaluated once. Usually no domain line names a folder or a wildcard, and no lookup is needed.
     when domains.domain like any ((select analysis.site_patterns())::text[])
       then analysis.site_of(domains.domain, pages.url_key)
     else domains.domain
@@ -22,7 +21,7 @@ select
   pages.url_key
 from organic_results
 left join pages on pages.id = organic_results.page_id
--- If an answer names no host for a result, the host is taken from the address. A single join covers both cases.
+-- If a result has no host, the host of its address is used. A single join covers both cases.
 left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
 comment on view public.result_domains is 'Organic results in all answers from every origin, each with the domain for which the result counts. For analysis, use analysis.results.';
 comment on column public.result_domains.ordinal is 'Index of the result in the answer, from 1.';

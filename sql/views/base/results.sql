@@ -1,4 +1,4 @@
--- Every organic result in every observation, in readable form. Start here if no other view answers the question.
+-- Every organic result in every observation, in readable form.
 create or replace view analysis.results as
 select
   observations.query_id,

@@ -1,5 +1,4 @@
--- Sums for each domain, set of labels and day. Finished days have stored sums. The sums for other days are computed
--- from the answers.
+-- Sums for each domain, set of labels and day. Finished days have stored sums; other days are computed from answers.
 create or replace view analysis.set_shares as
 select
   finished_days.run_date,
@@ -19,8 +18,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
 union all
--- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
--- needed.
+-- Reads the rows day by day. A single query would be planned for all days, even if only a few days are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks

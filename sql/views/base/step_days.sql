@@ -1,5 +1,4 @@
--- Each new answer with its difference from the previous answer. The rows are stored for finished days, and computed for
--- other days.
+-- Each new answer with its difference from the previous answer: stored for finished days, computed for other days.
 create or replace view analysis.step_days as
 select
   kept.query_id,
@@ -23,20 +22,19 @@ select
   case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
--- The content of an archived answer is not in the tables, so no other answer can be compared with it.
+-- An archived answer has no results in the tables, so no other answer can be compared with it.
 left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
-  -- If a query was not always in the slice, its previous answer within the slice may be older than the stored previous
-  -- answer. Stored rows are therefore used only for queries that were always in the slice.
+  -- Stored rows are used only for queries that were always in the slice. For other queries, the previous answer within
+  -- the slice may be older than the stored previous answer.
   and case when (select analysis.slice() is not null)
     then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
     else 1
   end <> 0
 union all
--- The rows are read day by day. A query over all days would be planned for all days, even if only a few days are
--- needed.
+-- Reads the rows day by day. A single query would be planned for all days, even if only a few days are needed.
 select
   found.query_id,
   unfinished_days.run_date,

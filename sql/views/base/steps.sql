@@ -30,10 +30,9 @@ from (
       ) as fetched_before
     from analysis.observations
   ) as served
-  -- A reused answer is not new evidence. It counts only on the first day for which it is used; otherwise, the answer
-  -- would confirm itself. A reused answer that is older than the answer from an earlier day does not count at all,
-  -- because the series must stay in chronological order. If a query was not asked, its last answer never counts for
-  -- that day.
+  -- A reused answer counts only on the first day for which it is used; otherwise, the answer would confirm itself. To
+  -- keep the series in order, a reused answer that is older than an earlier day's answer does not count at all. If a
+  -- query was not asked, its last answer does not count for that day.
   where evidence = 'bought'
     or evidence <> 'not asked'
       and (fetched_before is null or fetched_at > fetched_before)

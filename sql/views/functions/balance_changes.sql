@@ -1,5 +1,5 @@
--- Puts the calls of one account into the order in which the API charged them, and explains each change in the balance.
--- The function reads only its arguments, so a view that uses it shows only data that the owner of the view may read.
+-- Puts an account's calls into the order in which the API charged them, and explains each change in the balance. The
+-- function reads only its arguments, so a view that uses it shows only data that the view's owner may read.
 create or replace function analysis.balance_changes(
   ids bigint[],
   sent timestamptz[],
@@ -20,8 +20,7 @@ declare
   -- Calls that reported a balance and have not been put in order yet. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- End times of the waiting calls, and the balances before their charges, in the same order. Unused end times are
-  -- infinity, and unused balances are null.
+  -- End times of the waiting calls and balances before their charges, in the same order; infinity and null if unused.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
   -- Calls that reported no balance. Their cost is visible only in the balance that another call reported.
@@ -91,8 +90,8 @@ begin
 
     fall := balance - found;
     -- The first pass considers silent calls with a known cost, the second pass silent calls that may have been charged.
-    -- The balance of the picked call is certain to include every call that ended before the picked call began. If the
-    -- balance did not fall by the cost of such a call, credits were added in the meantime.
+    -- The picked call's balance includes every call that ended before the picked call began. If the balance did not
+    -- fall by the cost of one of these calls, credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
@@ -150,4 +149,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. A row in which explained is not null completes the explanation of that many calls.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. If explained is not null, the row completes the explanation of that many calls.';

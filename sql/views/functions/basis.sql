@@ -20,4 +20,4 @@ language sql stable parallel safe as $$
       ))
   end
 $$;
-comment on function analysis.basis() is 'Hash of all inputs to the sums for finished days except the answers: origins, click curve, and domain lines that name folders or wildcards. Sums stored under another basis are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';
+comment on function analysis.basis() is 'Hash of all inputs to the sums for finished days except the answers: origins, click curve, and domain lines that name folders or wildcards. Sums with a different hash are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';

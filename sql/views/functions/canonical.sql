@@ -5,8 +5,7 @@ language sql immutable strict parallel safe as $$
     -- Most texts are printable ASCII with single spaces and remain unchanged.
     when given ~ '^[!-~]+( [!-~]+)*$' then given
     else normalize(btrim(regexp_replace(
-      -- Format characters are removed, except the joiners U+200C and U+200D, which are needed to spell words in
-      -- Persian, Hindi and emoji.
+      -- Format characters are removed, except the joiners U+200C and U+200D, which Persian, Hindi and emoji need.
       regexp_replace(
         normalize(given, nfc),
         '[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]',

@@ -1,5 +1,4 @@
--- The rows of analysis.live_steps for one day. The function is written in plpgsql, so that the planner does not inline
--- it into every view.
+-- Rows of analysis.live_steps for one day. The planner does not inline plpgsql functions.
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
@@ -26,7 +25,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- The results are read answer by answer. A single join would read the results from all days.
+      -- Reads the results answer by answer. A single join would read the results from all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -40,15 +39,13 @@ begin
     compared as (
       select
         query_id,
-        -- Both answers are compared down to the last position of the shallower answer, because the positions below are
-        -- known only for the deeper answer.
         coalesce(
           sum(abs(
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- Divides by the largest possible difference, which would result if no page had stayed. This difference is
-          -- computed from the actual positions, because two pages may share a position and some positions may be empty.
+          -- Divides by the difference that results if no page stays. This difference is computed from the actual
+          -- positions, because two pages may share a position, and positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -70,8 +67,7 @@ begin
       ) as placed
       group by query_id
     ),
-    -- The best page of a domain can differ only if both answers show the domain and together show more than one of its
-    -- pages.
+    -- A domain's best page can differ only if both answers show the domain, with more than one page in all.
     divided as (
       select query_id, domain
       from results

@@ -26,8 +26,7 @@ begin
   join unnest(names) with ordinality as first (name, place) on first.name = edge.a
   join unnest(names) with ordinality as second (name, place) on second.name = edge.b;
   parent := array(select generate_series(1, cardinality(names)));
-  -- Union-find with path halving. It takes almost linear time, whereas a recursive query would visit every pair of
-  -- nodes in a component.
+  -- Union-find takes almost linear time. A recursive query would visit every pair of nodes in a component.
   for i in 1 .. cardinality(a) loop
     x := a[i];
     y := b[i];
@@ -39,7 +38,6 @@ begin
       parent[y] := parent[parent[y]];
       y := parent[y];
     end loop;
-    -- A component is named after its first node in byte order, so that equal graphs give equal results.
     if x < y then
       parent[y] := x;
     elsif y < x then

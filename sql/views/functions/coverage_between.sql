@@ -52,8 +52,7 @@ language sql stable parallel safe as $$
       count(*) filter (where evidence = 'not asked') as not_asked,
       count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
     from (
-      -- Several runs on one day may contain the same query with different states. The query counts once, with the most
-      -- informative state.
+      -- A query in several runs on one day counts once, with its most informative state.
       select
         run_date, list, query_id,
         max(evidence) as evidence,

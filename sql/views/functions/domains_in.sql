@@ -1,5 +1,4 @@
--- The domains in one answer with their best positions. For answers from finished days, the domains are stored. For
--- other answers, they are computed from the results.
+-- Domains in one answer with their best positions: stored for finished days, otherwise computed from the results.
 create or replace function analysis.domains_in(search bigint, among text[] default null)
 returns table (domain text, place bigint)
 language sql stable parallel safe rows 10 as $$
@@ -8,7 +7,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing. No other transaction can see the rows for that day.
+      -- Includes the day that this transaction is storing, which no other transaction can see.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())
@@ -29,7 +28,6 @@ language sql stable parallel safe rows 10 as $$
   where domains_in.among is null
     or (
       held.domain = any (domains_in.among)
-      -- For answers without a requested domain, neither the stored arrays nor the results are read.
       and (kept.search_id is null or kept.domains && domains_in.among)
     )
 $$;

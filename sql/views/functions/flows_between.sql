@@ -10,7 +10,6 @@ language sql stable parallel safe as $$
     left join analysis.latest_weights as weights on weights.query_id = movers.query_id
     left join analysis.ctr as now on now.position = movers.position
     left join analysis.ctr as before on before.position = movers.previous_position
-    -- Includes only queries for which a requested domain changed its position.
     where flows_between.domains is null
       or movers.query_id = any (array(
         select own.query_id
@@ -38,8 +37,6 @@ language sql stable parallel safe as $$
       or takers.domain = any (flows_between.domains)
     )
   union all
-  -- Includes lost clicks without a known gainer and gained clicks without a known loser, so that the rows add up to the
-  -- losses and gains of each domain.
   select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
   from changes
   join totals on totals.query_id = changes.query_id
@@ -54,4 +51,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. A domain''s loss is divided among the domains that gained, in proportion to their gains. taker or loser is null if unknown. The rows add up to the losses and gains of each domain. The third argument selects domains that lost or gained.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing to each gaining domain, by query, between the last known answers on two days. A domain''s loss is divided among the domains that gained, in proportion to their gains. taker or loser is null if unknown. The rows add up to each domain''s losses and gains. The third argument restricts the result to the given domains.';

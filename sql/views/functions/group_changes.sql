@@ -2,7 +2,7 @@
 create or replace function analysis.group_changes(since date, until date, least_shared integer default 4)
 returns table (change text, group_name text, previous_group text, queries bigint, size bigint, previous_size bigint)
 language sql stable as $$
-  -- Includes only queries that were answered on both days, because a query that was not asked has not left its group.
+  -- Only queries answered on both days count, because a query that was not asked has not left its group.
   with both_days as materialized (
     select query_id from analysis.observations where run_date = until
     intersect
@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups of the two days that share queries. Other rows have one group. new: its queries were in no group before. gone: its queries are in no group now. joined: queries new to any group. left: queries no longer in any group.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups of the two days that share queries. Other rows have only one group. The change is new if the group''s queries were in no group before, gone if they are in no group now, joined for queries that are new to any group, and left for queries that are no longer in any group.';

@@ -1,4 +1,4 @@
--- True if a query with these labels belongs to the slice in use.
+-- True if a query with these labels belongs to the current slice.
 create or replace function analysis.holds(labels text[]) returns boolean
 language sql stable parallel safe as $$
   select analysis.slice() is null or not exists (

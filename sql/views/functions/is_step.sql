@@ -1,5 +1,4 @@
--- True if an observation is new evidence, by the same rule as in analysis.steps. The function judges one observation at
--- a time.
+-- True if an observation is new evidence, by the same rule as in analysis.steps.
 create or replace function analysis.is_step(
   query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
 ) returns boolean
@@ -14,4 +13,4 @@ language sql stable parallel safe as $$
       and earlier.fetched_at >= is_step.fetched_at
   )
 $$;
-comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps. Its answer must have been bought for its day, or must be a reused answer that is newer than every answer for an earlier day from the same origin and API.';
+comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps. The answer must be bought for its day, or be a reused answer that is newer than every answer for an earlier day from the same origin and API.';

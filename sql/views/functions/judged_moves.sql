@@ -27,7 +27,6 @@ language sql stable parallel safe as $$
       order by steps.run_date desc
       limit most_answers
     ) as steps
-    -- For answers without stored moves, all results are compared.
     cross join lateral (
       -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
       select unnest(steps.moves) as places

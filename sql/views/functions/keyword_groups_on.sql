@@ -31,10 +31,9 @@ language sql stable as $$
     queries.q,
     query_days.weight,
     count(*) over (partition by members.component),
-    -- The group is named after the first node of its component, which is the smallest id.
     members.component
   from members
   left join public.queries on queries.id = members.query_id
   left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night
 $$;
-comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries on one day. Two queries are connected if their top 10 results share a minimum number of pages, 4 by default. A chain of connected queries forms one group, unlike in analysis.heavier_twins.';
+comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries on one day. Two queries are connected if their top 10 results share a minimum number of pages, 4 by default. Unlike in analysis.heavier_twins, a chain of connected queries forms one group.';

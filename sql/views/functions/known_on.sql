@@ -1,5 +1,4 @@
--- The last known answer to each query on a day, with the run date of that answer. Days on which different lists were
--- bought can be compared in this way.
+-- Last known answer to each query on a day, so that days on which different lists were bought can be compared.
 create or replace function analysis.known_on(day date, most_age integer default 31)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
@@ -15,8 +14,7 @@ language sql stable parallel safe as $$
   -- Arguments are evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
-  -- Most queries were asked on the day itself. Their answers are read together. Only the answers to the other queries
-  -- are looked up one by one.
+  -- Most answers are from the day itself and are read together. Only the other answers are looked up one by one.
   left join lateral (
     select *
     from analysis.observations
@@ -29,8 +27,7 @@ language sql stable parallel safe as $$
     union all
     (
       select seen.query_id, seen.run_date, seen.search_id, seen.depth, seen.fetched_at, seen.origin, seen.api
-      -- The runs are sorted before their tasks are read, because the newest run that contains the query usually has the
-      -- needed answer.
+      -- Runs are sorted before their tasks are read, because the newest run usually has the needed answer.
       from (
         select runs.id, runs.run_date
         from public.runs

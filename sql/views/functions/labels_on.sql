@@ -1,5 +1,4 @@
--- The rows of analysis.live_labels for one day. The function is written in plpgsql, so that the planner does not inline
--- it into every view.
+-- Rows of analysis.live_labels for one day. The planner does not inline plpgsql functions.
 create or replace function analysis.labels_on(day date)
 returns table (
   run_date date, set_id bigint, labels text[], queries bigint, weight double precision, planned bigint,

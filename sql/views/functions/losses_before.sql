@@ -1,6 +1,5 @@
--- Positions in the top 10 that domains had lost before a finished day. A loss is included only if no answer before that
--- day had confirmed the loss or shown the position again. The function is written in plpgsql, so that the planner does
--- not inline it into every view. Few queries need it.
+-- Top 10 positions that domains had lost before a finished day, without losses that were confirmed or reversed by then.
+-- The planner does not inline plpgsql functions.
 create or replace function analysis.losses_before(day date, queries uuid[])
 returns table (query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint)
 language plpgsql stable parallel safe rows 1000 as $$
@@ -42,4 +41,4 @@ begin
       );
 end
 $$;
-comment on function analysis.losses_before(date, uuid[]) is 'Places in the top 10 that domains had lost before a finished day and whose loss was not confirmed by then. The places are computed for the given queries from all their answers.';
+comment on function analysis.losses_before(date, uuid[]) is 'Places in the top 10 that domains had lost before a finished day and whose loss was not confirmed by then. The places are computed from all answers to the given queries.';

@@ -1,5 +1,5 @@
--- Positions in the top 10 that domains lost by a finished day. A loss is included if that day confirms it, or if it is
--- not confirmed yet. The function is written in plpgsql, so that the planner does not inline it into every view.
+-- Top 10 positions that domains lost by a finished day, unless an earlier day confirmed the loss. The planner does not
+-- inline plpgsql functions.
 create or replace function analysis.losses_on(day date)
 returns table (
   query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
@@ -68,7 +68,7 @@ begin
     )
     select
       judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
-      -- Two later answers must confirm the loss. The answer that shows the old position is not one of them.
+      -- Two answers must confirm the loss, not counting the answer that shows the old position.
       judged.base_run_date <> judged.previous_run_date
         and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
         and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)
@@ -84,4 +84,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day. A loss is included if the day''s answers confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the day of the previous answer, so that older answers need not be read.';
+comment on function analysis.losses_on(date) is 'Places in the top 10 that domains lost by a finished day. A loss is included if the day''s answers confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the previous answer''s day, so older answers are not read.';

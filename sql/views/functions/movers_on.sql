@@ -1,4 +1,4 @@
--- The rows of analysis.movers for one day, without the cost of reading all other days.
+-- Rows of analysis.movers for one day, without the cost of reading all other days.
 create or replace function analysis.movers_on(night date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
@@ -17,7 +17,6 @@ language sql stable parallel safe as $$
     from analysis.step_days
     where step_days.run_date = night
       and step_days.previous_search_id is not null
-      -- Answers that show no requested domain are not compared.
       and case when movers_on.domains is null then 1
         else (exists (
           select

@@ -1,4 +1,4 @@
--- The values that a set of labels has in one dimension, one row for each value.
+-- Values that a set of labels has in one dimension, one row for each value.
 create or replace function analysis.names_of(labels text[], dimension text) returns setof text
 language sql immutable parallel safe rows 2 as $$
   select '*'

@@ -1,5 +1,4 @@
--- The newest day that can be compared with earlier days. The latest date may not qualify, for example because only one
--- query was asked on it.
+-- Newest day that can be compared with earlier days, which need not be the latest date.
 create or replace function analysis.newest_day(list text default null) returns date
 language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
@@ -17,7 +16,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- If the day has no other run, the stored sums for the day count the same queries.
+        -- If the list's run is the day's only run, the stored sums for the day count the same queries.
         (
           select sum(kept.planned)
           from public.finished_labels as kept
@@ -39,9 +38,9 @@ language sql stable parallel safe cost 100000 as $$
   select coalesce(
     (
       select nights.run_date
-      -- Days are sorted before the answers from any day are counted, because the newest day usually qualifies.
+      -- Days are sorted before any answers are counted, because the newest day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
-      -- The stored sums for the day usually include enough answers, so that no answers have to be counted.
+      -- The stored sums for the day usually cover enough answers, and no answers have to be counted.
       where (
         select sum(kept.queries)
         from public.finished_labels as kept
@@ -60,7 +59,6 @@ language sql stable parallel safe cost 100000 as $$
       order by nights.run_date desc
       limit 1
     ),
-    -- If no day has enough answers, the newest day with any answer is used.
     (
       select chosen.run_date
       from chosen
@@ -77,4 +75,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. A day with a single small list, a failed night or a night in progress is therefore skipped. If no day qualifies, the result is the newest day with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. Days with a single small list, a failed night or a night in progress are therefore skipped. If no day qualifies, the result is the newest day with any answer.';

@@ -24,7 +24,6 @@ language sql stable parallel safe as $$
     cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
-      -- Answers that show no requested domain are not read.
       and (page_changes.domains is null or result_domains.domain = any (page_changes.domains))
       and case when page_changes.domains is null then 1
         else (exists (
@@ -43,4 +42,4 @@ language sql stable parallel safe as $$
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks on both days. The weights are the current weights in the lists. A host with a leading www. and the same host without it count as one. The third argument restricts the result to pages of the given domains.';
+comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks on both days. The weights are the current weights in the lists. Hosts with and without a leading www. count as the same host. The third argument restricts the result to pages of the given domains.';

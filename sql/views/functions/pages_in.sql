@@ -1,5 +1,4 @@
--- The pages at positions 1 to 10 of one answer. For answers from finished days, the pages are stored. For other
--- answers, they are computed from the results.
+-- Pages at positions 1 to 10 of one answer: stored for finished days, otherwise computed from the results.
 create or replace function analysis.pages_in(search bigint) returns table (page bigint)
 language sql stable parallel safe rows 10 as $$
   select held.page
@@ -7,7 +6,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing. No other transaction can see the rows for that day.
+      -- Includes the day that this transaction is storing, which no other transaction can see.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())

@@ -13,7 +13,6 @@ language sql stable parallel safe as $$
     on before.query_id = now.query_id
     and before.origin = now.origin
     and before.api = now.api
-    -- If both days have the same answer, there is no change to show.
     and before.search_id <> now.search_id
 $$;
 comment on function analysis.pairs_between(date, date) is 'Last known answers to each query on two days, from the same origin and API. Queries with the same answer on both days are excluded.';

@@ -8,8 +8,7 @@ language sql stable parallel safe as $$
   with asked as materialized (
     select
       observations.query_id, observations.search_id,
-      -- Country, device, place and language are part of the key, so that only answers with the same parameters are
-      -- paired.
+      -- Country, device, place and language are part of the key: only answers with the same parameters form pairs.
       hashtextextended(
         concat_ws(
           chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),
@@ -19,8 +18,8 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- A page found in more than 200 answers does not pair queries by itself. Otherwise, a home page that appears
-  -- everywhere would pair all queries.
+  -- Pages in more than 200 answers form no pairs. Otherwise, a home page that appears everywhere would pair all
+  -- queries.
   spread as materialized (
     select
       asked.query_id, asked.search_id, asked.kind # held.page as page,
@@ -39,7 +38,6 @@ language sql stable parallel safe as $$
   pairs as materialized (
     select one.search_id, other.search_id as other_search_id, count(*)::integer as shared
     from spread as one
-    -- Each pair is ordered by id, so that it appears only once.
     join spread as other on other.page = one.page and other.query_id > one.query_id
     where one.answers between 2 and 200
       and other.answers between 2 and 200
@@ -64,7 +62,6 @@ language sql stable parallel safe as $$
   left join public.queries on queries.id = counted.query_id
   left join public.queries as other_queries on other_queries.id = counted.other_query_id
   where counted.shared >= least_shared
-    -- Two queries that differ only in the number of results are not a pair.
     and queries.q <> other_queries.q
 $$;
-comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are left out. Otherwise, the result is exact.';
+comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are left out; all other pairs are included.';

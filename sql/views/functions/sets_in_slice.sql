@@ -1,4 +1,4 @@
--- The label sets of finished days that belong to the slice in use.
+-- Label sets of finished days that belong to the current slice.
 create or replace function analysis.sets_in_slice() returns bigint[]
 language sql stable parallel safe as $$
   -- The array is never empty, because "null in (list)" is unknown for a list with elements and false for an empty list.

@@ -1,5 +1,4 @@
--- The results in one answer, found by the id of the answer. A test compares these rows with those of
--- public.result_domains.
+-- Results in one answer, by the answer's id. A test compares these rows with public.result_domains.
 create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
 language sql stable parallel safe rows 10 as $$
   select
@@ -19,10 +18,10 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- This join is needed only for url_key. A query that does not use url_key reads no page.
+  -- This join is needed only for url_key. Queries that do not use url_key read no pages.
   left join public.pages on pages.id = shown.page_id
-  -- The address is looked up for results without a host, or with a host whose folders count separately. For the few
-  -- results in one answer, the look-ups cost less than a join. For all results in all answers, they would cost more.
+  -- Looks up the address of results without a host, or with a host whose folders count separately. For the few results
+  -- in one answer, these lookups cost less than a join.
   left join lateral (
     select
       addresses.url_key,
@@ -35,8 +34,7 @@ language sql stable parallel safe rows 10 as $$
     offset 0
   ) as addressed on true
   where shown.search_id = search
-  -- This query is kept as a separate subquery. Otherwise, the planner, which expects too many answers, would read the
-  -- results in all answers.
+  -- This is a separate subquery, because the planner expects too many answers and would read all results.
   offset 0
 $$;
 comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';

@@ -1,6 +1,6 @@
--- The earlier of two days to be compared.
+-- Earlier of two days to compare.
 create or replace function analysis.since(day date, days integer) returns date
 language sql stable parallel safe as $$
   select coalesce(nullif(current_setting('querymill.since', true), '')::date, day - days)
 $$;
-comment on function analysis.since(date, integer) is 'Day in the querymill.since setting; if it is not set, the given day minus the given number of days.';
+comment on function analysis.since(date, integer) is 'Day in the querymill.since setting, or the given day minus the given number of days if the setting has no value.';

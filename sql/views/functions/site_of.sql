@@ -1,4 +1,4 @@
--- The domain that a page counts for, if domain lines name folders or wildcards.
+-- Domain that a page counts for, if domain lines name folders or wildcards.
 create or replace function analysis.site_of(host text, url_key text) returns text
 language sql stable parallel safe as $$
   select coalesce(

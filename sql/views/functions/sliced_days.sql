@@ -1,12 +1,12 @@
--- Queries in the slice in use with the days on which they belong to it. The function is written in plpgsql, so that the
--- planner does not inline it into every view. Few queries need it.
+-- Queries in the current slice, with the days on which they belong to it. The planner does not inline plpgsql
+-- functions.
 create or replace function analysis.sliced_days(finished boolean default false)
 returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$
 declare
   asked date[];
 begin
-  -- For finished days, the labels are already stored, so these days are included only on request.
+  -- Finished days, whose labels are already stored, are included only on request.
   select array_agg(distinct runs.run_date) into asked
   from public.runs
   where finished

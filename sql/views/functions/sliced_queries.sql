@@ -1,5 +1,4 @@
--- Queries that belonged to the slice in use on at least one finished day. A flag marks the queries that belonged to it
--- on every finished day.
+-- Queries that belonged to the current slice on a finished day, marked if they belonged to it on every finished day.
 create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
 language sql stable parallel safe as $$
   select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))

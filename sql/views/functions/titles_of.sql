@@ -1,5 +1,4 @@
--- Pages that two answers show with different titles. If an answer shows an address twice, only the first of the two
--- titles counts; otherwise, the two titles would be compared with each other.
+-- Pages that two answers show with different titles. If an answer shows an address twice, the first title counts.
 create or replace function analysis.titles_of(search bigint, previous_search bigint)
 returns table (
   domain text, url_key text, "position" bigint, previous_title text, title text, previous_snippet text, snippet text

@@ -1,5 +1,4 @@
--- Share of the queries whose answers show each kind of SERP feature, and the number of queries with one of our domains
--- in it.
+-- Share of queries whose answers show each kind of SERP feature, with and without our domains.
 create or replace view analysis.feature_days as
 with asked as not materialized (
   select query_tags.run_date, query_tags.tag, count(*) as queries
@@ -29,7 +28,7 @@ from (
   group by kinds.run_date, query_tags.tag, kinds.kind
 ) as shown
 join asked using (run_date, tag);
-comment on view analysis.feature_days is 'Number of queries with each label whose answers show each kind of SERP feature on each day. The ours column counts the queries with one of our domains in the SERP feature. A kind of SERP feature has no row for a day on which no answer shows it.';
+comment on view analysis.feature_days is 'Number of queries with each label whose answers show each kind of SERP feature on each day. The ours column counts the queries with one of our domains in the SERP feature. Days on which no answer shows a kind of SERP feature have no row for it.';
 comment on column analysis.feature_days.kind is 'Kind of SERP feature, under the name used in the answer.';
 comment on column analysis.feature_days.queries is 'Number of queries with the label that have a readable answer.';
 comment on column analysis.feature_days.shown is 'Number of queries whose answer shows the SERP feature.';

@@ -11,7 +11,7 @@ select
   steps.fetched_at
 from analysis.step_days as steps
 join queries on queries.id = steps.query_id
--- The answers are looked up one at a time, because far fewer answers have a change than the planner expects.
+-- Answers are looked up one at a time, because far fewer answers have a change than the planner expects.
 cross join lateral (
   select searches.intent, searches.sentiment
   from searches
@@ -29,7 +29,6 @@ cross join lateral (
     ('intent', before.intent, now.intent),
     ('sentiment', before.sentiment, now.sentiment)
 ) as labels (kind, previous_label, label)
--- Answers that are known to have no change are not read.
 where steps.relabelled is distinct from false
   and labels.label is distinct from labels.previous_label;
 comment on view analysis.label_changes is 'Answers whose intent or sentiment has changed since the previous answer.';

@@ -24,4 +24,4 @@ comment on column analysis.label_mix.kind is 'Kind of label: intent or sentiment
 comment on column analysis.label_mix.label is 'Label as given by the API; null if the answer has no label.';
 comment on column analysis.label_mix.queries is 'Number of queries whose answer has this label.';
 comment on column analysis.label_mix.weight is 'Sum of the weights of the queries whose answer has this label.';
-comment on column analysis.label_mix.share is 'Fraction of the total weight of all queries that belongs to queries with this label, 0 to 1.';
+comment on column analysis.label_mix.share is 'Weight of the queries with this label, divided by the weight of all queries, 0 to 1.';

@@ -25,7 +25,7 @@ where searches.parse_error is null
   and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
 group by fields.place, fields.field, searches.api;
 comment on view analysis.unannounced_fields is 'Fields in answers that the API specification does not name, with the times at which they were first and last seen. The times show which fields an API added or removed.';
-comment on column analysis.unannounced_fields.place is 'Place where the field occurs: answer or result.';
+comment on column analysis.unannounced_fields.place is 'Place in which the field occurs: answer or result.';
 comment on column analysis.unannounced_fields.field is 'Name of the field.';
 comment on column analysis.unannounced_fields.api is 'API from which the answers were bought.';
 comment on column analysis.unannounced_fields.first_seen is 'Time at which the first answer with the field was received.';

@@ -1,13 +1,12 @@
 -- Cost of each list's answers on each day, and the number of answers that changed.
 create or replace view analysis.costs as
--- In the stored rows of finished days, a changed answer counts on the day for which it was bought. If any answer is
--- compared on another day, all rows are computed from the answers.
+-- In stored rows, a changed answer counts on the day for which it was bought. If an answer is compared on another day,
+-- all rows are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- If a query was not always in the slice, its previous answer within the slice may differ from the stored
-      -- previous answer.
+      -- For queries that were not always in the slice, the stored previous answer may be the wrong one.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select
@@ -129,5 +128,5 @@ comment on column analysis.costs.changed is 'Number of readable answers that dif
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';
-comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the maximum that these calls can have cost.';
+comment on column analysis.costs.credits_unknown is 'Credits reserved for calls with an unknown outcome: the maximum possible cost of these calls.';
 comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

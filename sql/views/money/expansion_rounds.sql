@@ -6,7 +6,7 @@ with taken as (
     tasks.id as task_id, tasks.state, searches.id as search_id
   from expansions
   left join tasks on tasks.run_id = expansions.run_id and tasks.query_id = expansions.query_id
-  -- An answer that had already been bought for another list does not count towards the round.
+  -- An answer that was already bought for another list does not count toward the round.
   left join searches
     on searches.id = tasks.search_id
     and searches.task_id = tasks.id
@@ -88,10 +88,10 @@ join lists on lists.id = counted.list_id
 join lists as sources on sources.id = counted.source_list_id
 left join brought on brought.list_id = counted.list_id and brought.round = counted.round
 left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
-comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers get low, further rounds find little that is new.';
+comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers become low, further rounds find few new pages and domains.';
 comment on column analysis.expansion_rounds.list is 'Name of the list to which the related searches were added.';
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
-comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 buys the related searches of the expanded list, round 2 buys those found in round 1, and so on.';
+comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 buys the related searches from the expanded list''s answers, round 2 buys the related searches from round 1''s answers, and so on.';
 comment on column analysis.expansion_rounds.queries is 'Number of related searches chosen in the round.';
 comment on column analysis.expansion_rounds.open is 'Number of queries in the round that are not finished yet.';
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';
@@ -99,9 +99,9 @@ comment on column analysis.expansion_rounds.failed is 'Number of queries that fa
 comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or a cancelled run.';
 comment on column analysis.expansion_rounds.credits_used is 'Credits used for the round''s answers, as reported.';
 comment on column analysis.expansion_rounds.pages is 'Number of pages in the round''s answers.';
-comment on column analysis.expansion_rounds.new_pages is 'Number of pages first shown in an answer from the round.';
+comment on column analysis.expansion_rounds.new_pages is 'Number of pages that no answer before the round had shown.';
 comment on column analysis.expansion_rounds.domains is 'Number of domains in the round''s answers.';
-comment on column analysis.expansion_rounds.new_domains is 'Number of domains first shown in an answer from the round.';
+comment on column analysis.expansion_rounds.new_domains is 'Number of domains that no answer before the round had shown.';
 comment on column analysis.expansion_rounds.new_pages_per_answer is 'Number of new pages per answer.';
 comment on column analysis.expansion_rounds.new_domains_per_answer is 'Number of new domains per answer.';
 comment on column analysis.expansion_rounds.new_pages_per_credit is 'Number of new pages per credit.';

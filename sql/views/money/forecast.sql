@@ -24,7 +24,7 @@ from forecasts
 join accounts on accounts.id = forecasts.account_id
 left join forecast_steps as steps on steps.account_id = forecasts.account_id
 where forecasts.made_at is not null;
-comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the age column first, because later changes are not included. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
+comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the age column first, because the forecast does not include later changes. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
 comment on column analysis.forecast.account is 'Name of the account.';
 comment on column analysis.forecast.origin is 'Origin of the account: live or sandbox.';
 comment on column analysis.forecast.made_at is 'Time at which the forecast was computed.';
@@ -36,11 +36,11 @@ comment on column analysis.forecast.list is 'Name of the list that is bought.';
 comment on column analysis.forecast.at is 'Time at which the step begins.';
 comment on column analysis.forecast.asked is 'Number of queries to be bought.';
 comment on column analysis.forecast.fresh is 'Number of queries that will be skipped, or whose last answer will be recent enough to be reused.';
-comment on column analysis.forecast.bought is 'Number of open queries that the budgets and the credit floor allow us to buy.';
+comment on column analysis.forecast.bought is 'Number of queries that can be bought within the budgets and above the credit floor.';
 comment on column analysis.forecast.credits is 'Cost of the step at recent prices.';
 comment on column analysis.forecast.worst is 'Cost of the step at the highest recent price.';
 comment on column analysis.forecast.after is 'Credits left after the step.';
-comment on column analysis.forecast.cut is 'Limit that prevents the remaining queries from being bought: budget (of the step itself), list, day, month or floor. Null if no limit does.';
+comment on column analysis.forecast.cut is 'Limit that prevents the remaining queries from being bought: budget (of the step itself), list, day, month or floor. Null if there is no such limit.';
 comment on column analysis.forecast.sure is 'True if the step is affordable even at the highest recent price.';
 comment on column analysis.forecast.floor_at is 'Time at which the credit floor is reached.';
-comment on column analysis.forecast.missing is 'Input that the forecast is missing: balance or prices.';
+comment on column analysis.forecast.missing is 'Missing input: balance or prices.';

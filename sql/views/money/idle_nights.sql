@@ -16,6 +16,6 @@ where nights.outcome in ('missed', 'skipped', 'failed')
     where runs.run_date = nights.run_date
       and lists.name = coalesce(schedules.list, nights.schedule)
   );
-comment on view analysis.idle_nights is 'Nights on which a schedule was due, but neither the schedule nor another run for the list bought any answers.';
+comment on view analysis.idle_nights is 'Nights on which a schedule was due, but neither its run nor another run of the list bought any answers.';
 comment on column analysis.idle_nights.outcome is 'Outcome of the night: missed, skipped or failed.';
 comment on column analysis.idle_nights.why is 'Reason why nothing was bought.';

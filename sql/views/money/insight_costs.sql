@@ -24,8 +24,7 @@ left join (
       where ours.domain = lost.domain
     )) as ours
   from analysis.confirmed_losses as lost
-  -- A loss counts for each list that asked the query that day, because each of these lists alone would have found the
-  -- loss.
+  -- A loss counts for every list that asked the query that day, because each of these lists shows the loss.
   join (
     select
       runs.run_date, lists.name as list, array_agg(runs.id) as runs,
@@ -34,8 +33,8 @@ left join (
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- If a day has only one list, that list asked every query that day. For other days, tasks are looked up by key, one
-  -- at a time, because there are far fewer losses than tasks.
+  -- If a day has only one list, that list asked every query. For other days, tasks are looked up by key, because there
+  -- are far fewer losses than tasks.
   where case when asked.lists = 1 then 1
     else (exists (
       select

@@ -26,7 +26,7 @@ comment on view analysis.night_health is 'Statistics for each finished run, and 
 comment on column analysis.night_health.kind is 'Kind of run: manual or nightly.';
 comment on column analysis.night_health.suspect is 'True if the run''s answers are excluded from shares and trends.';
 comment on column analysis.night_health.reasons is 'Reasons why the run is suspect, one sentence each.';
-comment on column analysis.night_health.remarks is 'Other unusual properties of the run, one sentence each: its price, its duration or a lasting change. The run''s answers are not excluded because of these properties.';
+comment on column analysis.night_health.remarks is 'Other unusual properties of the run, one sentence each: its price, its duration or a lasting change. These properties do not exclude the run''s answers.';
 comment on column analysis.night_health.asked is 'Number of queries to be bought.';
 comment on column analysis.night_health.answered is 'Number of queries to be bought for which a readable answer was received.';
 comment on column analysis.night_health.empty is 'Number of readable answers without any result.';

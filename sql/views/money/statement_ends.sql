@@ -1,4 +1,4 @@
--- The last stored line of each account's statement.
+-- Last stored line of each account's statement.
 create or replace view analysis.statement_ends as
 select
   accounts.id as account_id,
@@ -24,6 +24,6 @@ left join lateral (
 ) as mark on true;
 comment on view analysis.statement_ends is 'The last stored line of each account''s statement.';
 comment on column analysis.statement_ends.account_id is 'Account to which the statement belongs.';
-comment on column analysis.statement_ends.line is 'Last line that is stored and final; 0 if there is none.';
+comment on column analysis.statement_ends.line is 'Last line that is stored and final; 0 if no line is stored.';
 comment on column analysis.statement_ends.next_seq is 'Start number of the first call that the stored lines do not explain.';
 comment on column analysis.statement_ends.next_id is 'Lowest id of the calls that the stored lines do not explain.';

@@ -1,5 +1,4 @@
--- Difference between the answers for one text on two devices, or for two places, languages or countries, on the same
--- day.
+-- Difference between a day's answers to one text on two devices, or for two places, languages or countries.
 create or replace view analysis.serp_divergence as
 with shown as not materialized (
   select
@@ -7,7 +6,6 @@ with shown as not materialized (
     array_agg(distinct pages.url_key) as pages
   from analysis.observations
   join (
-    -- Excludes texts with only one set of parameters, because they cannot be compared.
     select q from queries group by q having count(*) > 1
   ) as several on several.q = observations.q
   join organic_results on organic_results.search_id = observations.search_id
@@ -27,7 +25,7 @@ select
 from shown as one
 join shown as other on other.run_date = one.run_date and other.q = one.q and other.query_id > one.query_id
 join queries on queries.id = one.query_id
--- Queries that differ only in the number of results are not compared.
+-- Queries that differ only in their number of results are not compared.
 join queries as others
   on others.id = other.query_id
   and (others.device, others.location, others.hl, others.gl)

@@ -7,10 +7,10 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- An answer may contain a text in several spellings. The query still counts only once.
+  -- If an answer contains several spellings of a text, the query still counts only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
-  -- The related searches are read answer by answer. A single join would read the answers from all days.
+  -- Reads the related searches answer by answer. A single join would read the answers from all days.
   cross join lateral (
     select search_related_searches.related_search_id
     from search_related_searches
@@ -20,8 +20,7 @@ from (
   join (
     select id, analysis.canonical(q) as text
     from related_searches
-    -- This is a separate subquery, so that each text is normalized once and not again for each query that suggests the
-    -- text.
+    -- This is a separate subquery, so that each text is normalized only once.
     offset 0
   ) as related on related.id = shown.related_search_id
   where related.text <> ''

@@ -1,5 +1,4 @@
--- The best position of each brand in each observation. A brand counts once, even if an answer shows several of its
--- domains.
+-- Best position of each brand in each observation, even if an answer shows several of the brand's domains.
 create or replace view analysis.brand_ranks as
 select distinct on (ranks.query_id, ranks.run_date, brands.brand, brands.ours)
   ranks.query_id,

@@ -1,8 +1,6 @@
--- Domains that lost a position in the top ten in two consecutive answers. The rows are stored for finished days, and
--- computed for other days.
+-- Domains that lost a top ten position in two consecutive answers: stored for finished days, otherwise computed.
 create or replace view analysis.confirmed_losses as
--- Losses that span an archived day, and losses for queries that were not always in the slice, are computed from the
--- answers.
+-- Losses that span archived days, or whose queries were not always in the slice, are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (
@@ -62,7 +60,7 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
--- The step is joined here, so that a plan that uses none of the step's columns can leave out the join.
+-- The step is joined here, so that the planner can leave out the join if no column of the step is used.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
 comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';

@@ -66,4 +66,4 @@ comment on column analysis.movers.change is 'Kind of change: up, down, same, ent
 comment on column analysis.movers.url_key is 'Page of the domain at its best position in the answer.';
 comment on column analysis.movers.previous_url_key is 'Page of the domain at its best position in the previous answer.';
 comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of one address count as one page.';
-comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, it is the lowest possible number, as if the domain were one position below the last position of the other answer.';
+comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, the number is the lowest possible, as if the domain were one position below the last position of the other answer.';

@@ -16,7 +16,6 @@ from (
   select steps.query_id, queries.q, steps.run_date, named.domain, moves.url_key, moves.previous_url_key
   from analysis.step_days as steps
   cross join lateral unnest(steps.switched) as named (domain)
-  -- Only answers that show a requested domain are compared.
   cross join lateral (
     select found.url_key, found.previous_url_key
     from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as found
@@ -41,7 +40,7 @@ where run_date > (select analysis.newest_day())
 group by query_id, domain
 having count(*) >= 2;
 comment on view analysis.page_switches is 'Queries for which the best page of a domain changed at least twice between consecutive answers. The period is the last 30 days, or the number of days in the querymill.window_days setting.';
-comment on column analysis.page_switches.switches is 'Number of times that the best page differed from the best page in the previous answer.';
+comment on column analysis.page_switches.switches is 'Number of times that the best page changed from one answer to the next.';
 comment on column analysis.page_switches.pages is 'Number of different pages that were the best page of the domain.';
 comment on column analysis.page_switches.url_keys is 'Best page after each switch, oldest first.';
 comment on column analysis.page_switches.first_run_date is 'Day of the first switch.';

@@ -13,7 +13,7 @@ select
   held.fetched_at,
   held.search_id
 from queries
--- The results are read query by query. Read together, the results in all answers would be sorted on disk several times.
+-- Reads the results query by query. A single join would sort the results in all answers on disk several times.
 cross join lateral (
   with served as materialized (
     select observations.run_date, observations.depth, observations.evidence, observations.fetched_at, observations.search_id
@@ -46,8 +46,8 @@ cross join lateral (
   left join best on best.run_date = served.run_date and best.domain = pairs.domain
 ) as held
 left join pages on pages.id = held.page_id;
-comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". Each observation has a row for every domain that any answer to the query has ever shown, and for each of our domains.';
+comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". Each observation has a row for each of our domains, and for every domain that an answer to the query has ever shown.';
 comment on column analysis.rank_history.position is 'Best position of the domain; null if the domain is not ranked within depth. "Not ranked" is never shown as 0 or 100.';
 comment on column analysis.rank_history.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.rank_history.url is 'Full address of the page at the best position.';
-comment on column analysis.rank_history.evidence is 'Source of the answer. bought: bought for that day. reused: an older answer that was recent enough. not asked: the query was skipped that day, and its last answer is used. The fetched_at column shows how old the answer is.';
+comment on column analysis.rank_history.evidence is 'Source of the answer: bought (for that day), reused (an older answer that was recent enough) or not asked (the query was skipped that day, and the last answer is used). The fetched_at column shows how old the answer is.';

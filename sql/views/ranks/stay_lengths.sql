@@ -1,7 +1,6 @@
 -- Lengths of stays in the top 10 that began after the oldest answer, computed from the pages that entered and left.
 create or replace view analysis.stay_lengths as
--- Stays that span an archived day, and stays for queries that were not always in the slice, are computed from the
--- answers.
+-- Stays that span archived days, or whose queries were not always in the slice, are computed from the answers.
 with chosen as materialized (
   select analysis.basis() is not null and not exists (
     select
@@ -24,7 +23,7 @@ from (
     from (
       select
         query_id, run_date, came, went,
-        -- Usually, all answers to a query have the same origin and API, and no look-up is needed.
+        -- Usually, all answers to a query have the same origin and API, and no lookup is needed.
         case when count(*) filter (where previous_search_id is null) over (partition by query_id) > 1 then (
           select (searches.origin, searches.api)::text
           from public.searches

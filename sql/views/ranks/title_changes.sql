@@ -19,7 +19,6 @@ from (
     titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
   from analysis.step_days as steps
   cross join lateral unnest(steps.retitled) as named (domain)
-  -- Only answers that show a requested domain are compared.
   cross join lateral (
     select *
     from analysis.titles_of(steps.search_id, steps.previous_search_id) as found
@@ -28,7 +27,6 @@ from (
   ) as titles
   where steps.retitled <> '{}'
   union all
-  -- All answers without stored title changes are compared at once.
   select
     steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, shown.domain, pages.url_key, shown.position,
     before.title, shown.title, before.snippet, shown.snippet
@@ -38,8 +36,6 @@ from (
   join pages on pages.id = shown.page_id
   where steps.retitled is null
     and before.title is distinct from shown.title
-    -- If an answer shows an address twice, only the first of the two titles counts; otherwise, the two titles would be
-    -- compared with each other.
     and not exists (
       select
       from organic_results as first

@@ -20,8 +20,7 @@ from (
       partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
     ) as stretch
   from analysis.steps
-  -- The pages are read answer by answer. A single join would read the pages in all answers, even if only one query is
-  -- selected.
+  -- Reads the pages answer by answer. A single join would read all answers, even for a single query.
   cross join lateral (
     select pages.url_key, min(organic_results.position) as position
     from organic_results

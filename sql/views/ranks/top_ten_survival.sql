@@ -1,5 +1,4 @@
--- Time that pages stay in the top 10, as a Kaplan-Meier estimate. A stay that has not ended counts with its length so
--- far.
+-- Kaplan-Meier estimate of how long pages stay in the top 10. Unended stays count with their length so far.
 create or replace view analysis.top_ten_survival as
 select
   answers,

@@ -13,7 +13,7 @@ select
   best.depth,
   best.fetched_at
 from (
-  -- Only the domain of the target page is looked up. Reading the best position of every domain would cost more.
+  -- Looks up only the target page's domain. Reading the best positions of all domains would cost more.
   select
     wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
     observations.q, observations.depth, observations.fetched_at, listed.place
@@ -26,7 +26,6 @@ from (
         else hosted.host
       end as domain
     from analysis.memberships as told
-    -- Each address is parsed once.
     cross join lateral (
       select analysis.url_key(told.target_url) as target_key
       offset 0
@@ -60,7 +59,7 @@ left join lateral (
     and analysis.page_name(others.url_key) = analysis.page_name(best.target_key)
 ) as target on true
 where analysis.page_name(pages.url_key) <> analysis.page_name(best.target_key);
-comment on view analysis.wrong_pages is 'Observations in which the best page of the target''s domain is not the target page that the list named for that run.';
+comment on view analysis.wrong_pages is 'Observations in which the best-ranking page of the target''s domain is not the target page from the list.';
 comment on column analysis.wrong_pages.position is 'Best position of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at the best position.';
 comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the form of url_key.';

@@ -29,8 +29,7 @@ select
   held.top_10,
   asked.weight
 from (
-  -- The rows are grouped instead of joined, so that the planner can apply a filter on days, labels and brands to these
-  -- rows.
+  -- Rows are grouped instead of joined, so that the planner can apply filters on days, labels and brands to these rows.
   select
     run_date,
     tag,
@@ -50,7 +49,6 @@ from (
       having min(domain) = max(domain)
     ) as alone
     join analysis.label_shares as shares on shares.domain = alone.domain
-    -- The domains are computed first, as an array, so that only the rows of these domains are read.
     where shares.domain = any (array(select domain from analysis.brands))
       and exists (
         select
@@ -70,13 +68,13 @@ from (
     from (
       select placed.query_id, placed.run_date, several.brand, several.ours, min(placed.place) >> 20 as position
       from (
-        -- The results are grouped first, so that a brand is looked up for a few rows instead of for each result.
+        -- The results are grouped first, so that brands are looked up for a few rows and not for each result.
         select observations.query_id, observations.run_date, shown.domain, min(shown.place) as place
         from analysis.observations
         join public.result_domains as shown on shown.search_id = observations.search_id
         where shown.place is not null
           and shown.domain = any (array(select domain from several))
-          -- This condition is evaluated once. If no brand has two domains, no answer is read.
+          -- This condition is evaluated once. If every brand has only one domain, no answer is read.
           and (select exists (select from several))
         group by observations.query_id, observations.run_date, shown.domain
       ) as placed
@@ -90,7 +88,7 @@ from (
     left join analysis.ctr as curve on curve.position = best.position
     group by best.run_date, query_tags.tag, best.brand, best.ours
     union all
-    -- A brand has a row even if it does not rank. A missing row would hide its worst day.
+    -- A brand has a row even on days on which the brand does not rank.
     select asked.run_date, asked.tag, brands.brand, brands.ours, 0, 0, 0, null
     from asked
     join analysis.brands
@@ -104,7 +102,7 @@ comment on view analysis.brand_share is 'Share of voice of our brands and of riv
 comment on column analysis.brand_share.brand is 'Name of the brand.';
 comment on column analysis.brand_share.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
-comment on column analysis.brand_share.visibility is 'Share of voice divided by the value it would have with position 1 for every query, so 1 means position 1 for every query.';
+comment on column analysis.brand_share.visibility is 'Share of voice, divided by the share of voice with position 1 for every query. A value of 1 means position 1 for every query.';
 comment on column analysis.brand_share.queries is 'Number of queries with the label that have an observation that day.';
 comment on column analysis.brand_share.ranked is 'Number of queries with the label for which the brand ranks, at any position.';
 comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';

@@ -4,7 +4,6 @@ with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
 ),
--- Queries that are no longer in any list are excluded.
 asked as materialized (
   select latest.query_id, latest.search_id
   from analysis.latest
@@ -46,4 +45,4 @@ comment on column analysis.competitors.shared is 'Number of queries whose newest
 comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
 comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
 comment on column analysis.competitors.lift is 'Number of answers that show both domains, divided by the number expected by chance.';
-comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. Such a domain is a rival for every query, or a site such as an encyclopaedia that competes with no one in particular.';
+comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. Such a domain is a rival for every query, or a general site such as an encyclopaedia.';

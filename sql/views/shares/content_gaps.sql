@@ -1,11 +1,9 @@
--- Queries with a rival in the top 10 for which our domain is missing from the top 20, or from the whole answer if the
--- answer is shorter.
+-- Queries with a rival in the top 10 and our domain missing from the top 20 (or from a shorter answer).
 create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(current_date)
 ),
--- Queries that are no longer in any list are excluded.
 asked as materialized (
   select latest.query_id, latest.q, latest.search_id, latest.depth, latest.fetched_at, weights.weight
   from analysis.latest
@@ -22,7 +20,7 @@ near as materialized (
   from held
   join ours using (domain)
   where held.position <= 20
-    -- For a result without a position, its index is used.
+    -- If a result has no position, its index is used.
     or exists (
       select
       from analysis.shown_in(held.search_id) as shown
@@ -46,8 +44,8 @@ cross join ours
 where rivals.position <= 10
   and rivals.domain not in (select domain from ours)
   and (asked.search_id, ours.domain) not in (select search_id, domain from near);
-comment on view analysis.content_gaps is 'Queries in the current lists for which another domain ranks in the top 10 and our domain is not in the top 20. Only newest answers with a depth of at least ten are considered. If the depth of an answer is below twenty, our domain is missing from the whole answer. The depth column shows the last position of the answer.';
+comment on view analysis.content_gaps is 'Queries in the current lists with another domain in the top 10 and our domain outside the top 20. Only newest answers with a depth of at least ten are considered. If the depth of an answer is below twenty, our domain is missing from the whole answer. The depth column shows the last position of the answer.';
 comment on column analysis.content_gaps.own_domain is 'Our domain that is not in the top 20.';
 comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';
 comment on column analysis.content_gaps.position is 'Best position of the other domain.';
-comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list without a weight for the query counts as 1.';
+comment on column analysis.content_gaps.weight is 'Highest weight of the query over all current lists. A list that sets no weight for the query counts as 1.';

@@ -17,7 +17,7 @@ join (
   from analysis.label_days
 ) as planned using (run_date, tag)
 cross join (select coalesce(max(ctr), 0) as ctr from analysis.ctr) as best;
-comment on view analysis.share_bounds is 'Share of voice with its lowest and highest possible values, given the queries that were planned but not answered. low assumes that the domain ranked for none of these queries. high assumes that the domain had the best position for all of them.';
+comment on view analysis.share_bounds is 'Share of voice with its lowest and highest possible values, given the queries that were planned but not answered. The low value assumes that the domain ranked for none of these queries. The high value assumes that the domain had the best position for all of these queries.';
 comment on column analysis.share_bounds.share_of_voice is 'Share of clicks over the answered queries, 0 to 1, as in analysis.share_of_voice.';
 comment on column analysis.share_bounds.low is 'Share of clicks over all planned queries if the domain ranked for none of the unanswered queries.';
 comment on column analysis.share_bounds.high is 'Share of clicks over all planned queries if the domain had the best position for all unanswered queries.';

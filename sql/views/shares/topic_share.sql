@@ -32,7 +32,7 @@ from (
   group by topics.run_date, topics.topic, held.domain
 ) as held
 join totals using (run_date, topic);
-comment on view analysis.topic_share is 'Share of voice of each domain within each topic (cluster) that the API names, by day. A query with several topics counts in each of these topics.';
+comment on view analysis.topic_share is 'Share of voice of each domain within each topic (cluster) that the API names, by day. A query with several topics counts once under each topic.';
 comment on column analysis.topic_share.topic is 'Label of the topic.';
 comment on column analysis.topic_share.share_of_voice is 'Share of clicks, 0 to 1.';
 comment on column analysis.topic_share.queries is 'Number of queries with the topic that have an observation that day.';
