@@ -85,7 +85,7 @@ comment on column accounts.external_ended is 'Number of calls that had ended whe
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
 comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
-comment on column accounts.wrong_answers is 'Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
+comment on column accounts.wrong_answers is 'Number of answers that named a query other than the query that was sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.';
 
 create table account_costs (
   account_id bigint not null references accounts,

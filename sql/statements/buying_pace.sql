@@ -1,5 +1,5 @@
--- Reads the calls per minute over the account's newest thousand calls, among the newest 100,000 calls. A pause counts
--- as at most five seconds. Null if there are too few calls. Parameters: :account, :origin.
+-- Computes the calls per minute over the account's newest thousand calls, among the newest 100,000 calls. A pause
+-- counts as at most five seconds. Null if there are too few calls. Parameters: :account, :origin.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
 from (

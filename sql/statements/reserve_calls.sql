@@ -129,7 +129,7 @@ fits as materialized (
       or grants = 0
       or probe
       or case
-          -- With external spend, the balance depends on more than the bills of our calls.
+          -- External spend lowers the balance too, in addition to the bills of our calls.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)

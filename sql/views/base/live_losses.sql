@@ -30,7 +30,7 @@ from (
       select
         -- The query id, which the series implies, is left out, so that more rows can be sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- Within an answer, the domain's best position comes last; only its next row belongs to a later answer.
+        -- Within an answer, the domain's best position comes last, so its next row belongs to a later answer.
         lead(answers.step, 1, answers.steps + 1)
           over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
           as next_step

@@ -18,7 +18,7 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- Pages in more than 200 answers form no pairs. Otherwise, a home page that appears everywhere would pair all
+  -- Pages found in more than 200 answers form no pairs. Otherwise, a home page that appears everywhere would pair all
   -- queries.
   spread as materialized (
     select

@@ -35,5 +35,5 @@ comment on column analysis.estimated_traffic.volume is 'Weight of the query in t
 comment on column analysis.estimated_traffic.ctr is 'Share of clicks at the best position, according to the click curve in use.';
 comment on column analysis.estimated_traffic.estimated_clicks is 'Estimated clicks: volume times ctr.';
 comment on column analysis.estimated_traffic.cpc is 'Cost per click in advertising; null if no list has a value.';
-comment on column analysis.estimated_traffic.estimated_value is 'Estimated cost of the estimated clicks in advertising: estimated_clicks times cpc; null if no list has a price.';
+comment on column analysis.estimated_traffic.estimated_value is 'Estimated advertising cost of the estimated clicks: estimated_clicks times cpc; null if no list has a price.';
 comment on column analysis.estimated_traffic.curve is 'Name of the click curve in use, as selected by the querymill.ctr_curve setting.';

@@ -1,4 +1,4 @@
--- Changes for each domain between each answer and the previous answer.
+-- Change in each domain's position between an answer and the previous answer.
 create or replace view analysis.movers as
 select
   sides.query_id,
