@@ -9,7 +9,7 @@ create schema notes;
 comment on schema notes is 'Notes written by analysts. Analyst logins can change only this schema and the scratch schema.';
 
 create schema scratch;
-comment on schema scratch is 'Tables that analysts create for their own use. Querymill itself never reads them.';
+comment on schema scratch is 'Tables that analysts create for their own use. querymill never reads these tables.';
 
 create table own_domains (
   domain text collate "C" not null check (
@@ -72,7 +72,7 @@ create table own_domain_changes (
 );
 comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in chronological order. A change to an entry is logged as a removal and an addition.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
-comment on column own_domain_changes.changed_at is 'Time of the change; the same for all entries that one command changed.';
+comment on column own_domain_changes.changed_at is 'Time of the change. All entries that one command changed have the same time.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
 comment on column own_domain_changes.change is 'Kind of change: removed or added.';
 comment on column own_domain_changes.domain is 'Domain of the entry.';

@@ -1,6 +1,6 @@
--- Answers: their bodies as received, and their content as rows. No foreign key is enforced here, because that would
--- double the cost of storing an answer. Ids of dictionary rows are derived from their content, so references are always
--- valid. declared_keys.sql declares the foreign keys.
+-- Answers: their bodies as received, and their content as rows. No foreign key is enforced here, because enforcing keys
+-- would double the cost of storing an answer. Ids of dictionary rows are derived from their content, so references are
+-- always valid. declared_keys.sql declares the foreign keys.
 
 create table raw_answers (
   call_id bigint primary key,
@@ -118,7 +118,7 @@ create table organic_results (
   primary key (search_id, ordinal)
 );
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
-comment on table organic_results is 'Organic results in answers, one row each, in the order of the answer.';
+comment on table organic_results is 'Organic results in answers, one row each, in the order in which the answer lists them.';
 comment on column organic_results.search_id is 'Answer that contains the result.';
 comment on column organic_results.page_id is 'Page of the result; null if the result has no address.';
 comment on column organic_results.domain_id is 'Host named by the result; null if the result names no host.';
@@ -164,7 +164,7 @@ create table search_entities (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_entities is 'Entities named in answers, in the order of the answer.';
+comment on table search_entities is 'Entities named in answers, in the order in which the answer lists them.';
 comment on column search_entities.search_id is 'Answer that names the entity.';
 comment on column search_entities.entity_id is 'Entity named by the answer.';
 comment on column search_entities.ordinal is 'Index of the entity in the answer, from 1.';
@@ -183,7 +183,7 @@ create table search_clusters (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_clusters is 'Clusters named in answers, in the order of the answer.';
+comment on table search_clusters is 'Clusters named in answers, in the order in which the answer lists them.';
 comment on column search_clusters.search_id is 'Answer that names the cluster.';
 comment on column search_clusters.cluster_id is 'Cluster named by the answer.';
 comment on column search_clusters.ordinal is 'Index of the cluster in the answer, from 1.';
@@ -202,7 +202,7 @@ create table search_related_searches (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_related_searches is 'Related searches suggested in answers, in the order of the answer.';
+comment on table search_related_searches is 'Related searches suggested in answers, in the order in which the answer lists them.';
 comment on column search_related_searches.search_id is 'Answer that suggests the related search.';
 comment on column search_related_searches.related_search_id is 'Related search suggested by the answer.';
 comment on column search_related_searches.ordinal is 'Index of the related search in the answer, from 1.';

@@ -76,7 +76,7 @@ comment on column accounts.next_told_untold is 'Next value of told_untold: credi
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.';
 comment on column accounts.month_since is 'Time from which the month''s credits are counted. This time can be later than the start of the month, for example after a change of MILL_RENEWAL.';
-comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.';
+comment on column accounts.replay_ms is 'Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced this time.';
 comment on column accounts.history is 'Database history in which the newest calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
@@ -129,7 +129,7 @@ create table workers (
   stopped_at timestamptz
 );
 create index workers_live on workers (account_id, lease_until) where stopped_at is null;
-comment on table workers is 'Processes that buy answers. Each worker has a lease, which is measured by the database clock.';
+comment on table workers is 'Processes that buy answers. Each worker has a lease, timed by the database clock.';
 comment on column workers.id is 'Identifier of the worker.';
 comment on column workers.account_id is 'Account whose credits the worker uses.';
 comment on column workers.host is 'Host on which the worker runs.';

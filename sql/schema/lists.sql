@@ -20,7 +20,8 @@ comment on column lists.forgotten_at is 'Time at which everything about the list
 
 create table queries (
   id uuid primary key,
-  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing.
+  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing a
+  -- list.
   key text not null,
   q text not null,
   location text,
@@ -40,7 +41,8 @@ comment on column queries.num is 'Number of results requested, from 1 to 100; al
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if no device is sent.';
 
 -- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and locks the list.
--- Each time a list is read, all its rows are updated. The fill factor leaves room for that, so no index is updated.
+-- Each time a list is read, all its rows are updated. The fill factor leaves room for the new rows, so no index is
+-- updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,

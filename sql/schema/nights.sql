@@ -16,7 +16,7 @@ create table schedules (
   priority smallint check (priority between 1 and 9),
   part double precision check (part between 0 and 1)
 );
-comment on table schedules is 'Schedules as a scheduler last read them from the schedules file.';
+comment on table schedules is 'Schedules, as a scheduler last read them from the schedules file.';
 comment on column schedules.name is 'Name of the schedule.';
 comment on column schedules.list is 'Name of the list whose queries the schedule buys.';
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
@@ -87,7 +87,7 @@ comment on column night_health.judged_at is 'Time at which the run was judged. A
 comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';
 comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any result.';
-comment on column night_health.unreadable is 'Number of queries without a usable answer: the body is unreadable, the response is a refusal that was charged, or the answer is for another query.';
+comment on column night_health.unreadable is 'Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.';
 comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
 comment on column night_health.price is 'Mean cost of an answer in credits; null if no answer reported its cost.';
 comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';

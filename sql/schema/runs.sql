@@ -68,7 +68,7 @@ comment on column slices.round is 'Number of times that the slice was queued aga
 comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
 
--- Each task is updated once, when it ends. The fill factor leaves room for that, so no index has to be updated.
+-- Each task is updated once, when it ends. The fill factor leaves room for the new row, so no index is updated.
 create table tasks (
   id bigint generated always as identity primary key,
   run_id bigint not null,

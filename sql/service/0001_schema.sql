@@ -69,7 +69,7 @@ comment on column usage.key_id is 'Key with which the request was made.';
 comment on column usage.account_id is 'Account that was charged.';
 comment on column usage.at is 'Time at which the credits were reserved.';
 comment on column usage.period is 'Month from which the credits were taken. A refund is never credited to another month.';
-comment on column usage.q is 'Text of the query; empty once it is older than SERVICE_KEEP_QUERIES.';
+comment on column usage.q is 'Text of the query; empty once the request is older than SERVICE_KEEP_QUERIES.';
 comment on column usage.num is 'Number of results requested.';
 comment on column usage.reserved is 'Credits reserved before the search.';
 comment on column usage.credits is 'Credits finally charged, 0 for a failed request; null while the request is in progress.';
@@ -192,7 +192,7 @@ create unlogged table rates (
 comment on table rates is 'Number of requests in the current second, for accounts with a rate limit. The table is unlogged; after a crash, counting starts again.';
 comment on column rates.account_id is 'Account to which the limit applies.';
 comment on column rates.second is 'Current second, as the number of seconds since 1970.';
-comment on column rates.taken is 'Number of requests so far in that second.';
+comment on column rates.taken is 'Number of requests so far in the current second.';
 
 create table spellings (
   word text primary key,

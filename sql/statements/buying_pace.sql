@@ -11,7 +11,7 @@ from (
     where accounts.name = :account
       and accounts.kind = :origin
       and calls.outcome = 'settled'
-      -- Without this limit, the statement would read all calls of other accounts if the account has few calls.
+      -- Without this limit, the statement would read all other accounts' calls if the account has only a few calls.
       and calls.id > (select max(newest.id) - 100000 from calls as newest)
     order by calls.id desc
     limit 1000

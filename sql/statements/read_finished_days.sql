@@ -1,5 +1,5 @@
--- Reads, in random order, the finished days whose sums the views use and whose answers are all in the database, as are
--- the answers with which they are compared. No parameters.
+-- Reads the finished days whose sums the views use, in random order. Skips days whose answers, or the answers with
+-- which they are compared, are not all in the database. No parameters.
 select finished_days.id
 from finished_days
 where finished_days.made_at is not null

@@ -32,7 +32,7 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that have changed since they were read: the task has ended, its run was closed, its query is in flight
+-- Tasks that have changed since they were read, because the task has ended, its run was closed, its query is in flight
 -- elsewhere, or the task can now reuse an answer.
 changed_tasks as (
   select w.id
@@ -227,8 +227,8 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- Tasks that their run's budget does not cover: the tasks that were read, and the run's next tasks. Their number is
--- limited, because other reservations wait for this statement. Later reservations end the remaining tasks.
+-- Tasks that their run's budget does not cover: the tasks that were read, and the run's next tasks. The number of tasks
+-- is limited, because other reservations wait for this statement. Later reservations end the remaining tasks.
 unaffordable_tasks as (
   select t.id
   from given

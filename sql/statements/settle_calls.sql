@@ -215,15 +215,15 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- If the recent prices have just become the earlier prices, they replace the old earlier prices.
+      -- Recent prices that have just become the earlier prices replace the old earlier prices.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given
   join account_costs o on o.account_id = given.account
   full join new_costs l on l.class = o.class
 ),
--- Credits held for calls with an unknown outcome. A balance reported by a call that started long enough afterwards
--- includes their cost. Until such a balance arrives, at most the current price of the class is held.
+-- Credits held for calls with an unknown outcome. A balance from a call that started long enough after a lost call
+-- includes the lost call's cost. Until then, at most the current price of the class is held.
 held as materialized (
   select
     c.id,
@@ -306,7 +306,8 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The permission to probe ends when the probe has reported the balance. Answers to earlier calls do not end it.
+    -- The permission to probe ends when the probe has reported the balance. Answers to earlier calls do not end the
+    -- permission.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys

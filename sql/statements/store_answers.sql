@@ -1,9 +1,9 @@
 -- Stores a batch of bodies and their answers; existing rows stay unchanged. Parameters: one array for each column,
--- named :TABLE_COLUMN. The arrays of one table have equal lengths. They are unnested in the select list, which produces
--- rows one by one, whereas `from` would materialize all rows first. Lock order: dictionaries before facts, and the rows
--- of each dictionary by id. All writers follow this order, which prevents deadlocks. An answer is always dated between
--- the start of its call and this statement, even if a clock is wrong, because its age decides whether the query is
--- bought again.
+-- named :TABLE_COLUMN. The arrays of one table have equal lengths. The arrays are unnested in the select list, which
+-- produces rows one by one, whereas `from` would materialize all rows first. Lock order: dictionaries before facts, and
+-- the rows of each dictionary by id. All writers follow this order, which prevents deadlocks. An answer is always dated
+-- between the start of its call and this statement, even if a clock is wrong, because its age decides whether the query
+-- is bought again.
 with new_domains as (
   insert into domains (id, host, site)
   select

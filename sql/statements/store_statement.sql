@@ -1,6 +1,6 @@
 -- Stores the final lines of each statement, which no open call can change. Needs a "repeatable read" transaction.
 with locked as (
-  -- A transaction that changes a call updates the same row, so it waits for this transaction or makes this one fail.
+  -- A transaction that changes a call updates the same row, so it waits for this transaction or makes it fail.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts

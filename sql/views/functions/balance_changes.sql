@@ -23,7 +23,7 @@ declare
   -- End times of the waiting calls and balances before their charges, in the same order; infinity and null if unused.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
-  -- Calls that reported no balance. Their cost is visible only in the balance that another call reported.
+  -- Calls that reported no balance. The cost of these calls is visible only in balances that other calls reported.
   silent integer[] := '{}';
   silent_count integer := 0;
   best integer;
@@ -56,8 +56,8 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- Picks a call whose balance before its charge equals the current balance. If there is no such call, something
-    -- other than our calls changed the balance. In that case, picks the call with the highest balance below the current
+    -- Picks a call whose balance before its charge equals the current balance. If no call matches, something other than
+    -- our calls changed the balance. The function then picks the call with the highest balance below the current
     -- balance or, if no call has a lower balance, the call with the highest balance.
     explained := null;
     best := case when balance is not null then array_position(befores, balance) end;

@@ -1,4 +1,4 @@
--- Patterns for the hosts with domain lines for folders or wildcards. Usually, there are no such lines.
+-- Patterns for the hosts with domain lines for folders or wildcards. Usually, no lines name folders or wildcards.
 create or replace function analysis.site_patterns() returns text[]
 language sql stable parallel safe as $$
   select array_agg(distinct pattern)

@@ -6,7 +6,7 @@ with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- For queries that were not always in the slice, the stored previous answer may be the wrong one.
+      -- For queries that were not always in the slice, the stored previous answer may be the wrong answer.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select

@@ -30,7 +30,7 @@ comment on column analysis.night_health.remarks is 'Other unusual properties of 
 comment on column analysis.night_health.asked is 'Number of queries to be bought.';
 comment on column analysis.night_health.answered is 'Number of queries to be bought for which a readable answer was received.';
 comment on column analysis.night_health.empty is 'Number of readable answers without any result.';
-comment on column analysis.night_health.unreadable is 'Number of queries with an unusable answer: its body cannot be read, the API refused the query and charged for it, or it answers another query.';
+comment on column analysis.night_health.unreadable is 'Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.';
 comment on column analysis.night_health.depth is 'Mean depth of the answers that are not empty.';
 comment on column analysis.night_health.price is 'Mean number of credits used per answer.';
 comment on column analysis.night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';

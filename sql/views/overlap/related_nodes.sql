@@ -71,6 +71,6 @@ comment on view analysis.related_nodes is 'Texts in the graph of related searche
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
 comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
 comment on column analysis.related_nodes.out_degree is 'Number of distinct texts suggested in the answers for this text; 0 if this text was never queried.';
-comment on column analysis.related_nodes.reciprocal is 'Number of texts for which the suggestion is mutual: the answers to each of the two texts suggest the other text.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts that the answers for this text suggest, and whose own answers suggest this text.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

@@ -1,4 +1,4 @@
--- Lowest and highest possible share of voice, whatever the answers to the unanswered queries would have shown.
+-- Lowest and highest possible share of voice, given the queries that were not answered.
 create or replace view analysis.share_bounds as
 select
   domain_days.run_date,
