@@ -215,7 +215,6 @@ bounds as materialized (
     greatest(
       1,
       coalesce(l.first, o.recent_first),
-      -- Recent prices that have just become the earlier prices replace the old earlier prices.
       case when l.filled then 0 else coalesce(l.earlier_first, o.earlier_first) end
     ) as bound
   from given

@@ -94,7 +94,6 @@ begin
       where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
       group by query_id
     ),
-    -- Places are counted as in analysis.moves_of.
     shifted as (
       select
         query_id,
