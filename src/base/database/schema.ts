@@ -74,7 +74,7 @@ export interface AccountCosts {
    */
   recent_second: Generated<number>;
   /**
-   * Number of known prices. Once thirty prices are known, the highest recent price is trusted as an upper bound.
+   * Number of known prices. Once thirty prices are known, the highest recent price counts as an upper bound.
    */
   seen: Generated<number>;
   /**
@@ -85,7 +85,7 @@ export interface AccountCosts {
 
 export interface Accounts {
   /**
-   * Number of calls made one at a time to learn the balance, since a balance was last reported.
+   * Number of single calls made to learn the balance since an answer last reported a balance.
    */
   blind_calls: Generated<number>;
   /**
@@ -101,7 +101,7 @@ export interface Accounts {
    */
   day_spent: Generated<number>;
   /**
-   * Credit floor at which calls last stopped for lack of credits; null while there are enough credits.
+   * Credit floor in force when calls stopped for lack of credits; null while there are enough credits.
    */
   drained_floor: number | null;
   /**
@@ -117,7 +117,7 @@ export interface Accounts {
    */
   external_last: number | null;
   /**
-   * External spend per call in the current measurement, in credits. It includes credits spent by other programs, and the unbilled cost of calls that were underbilled or not billed at all.
+   * External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.
    */
   external_now: Generated<number>;
   /**
@@ -153,11 +153,11 @@ export interface Accounts {
    */
   last_probe_at: Timestamp | null;
   /**
-   * First day of the month to which month_spent refers, in the configured time zone. It is the day of the last renewal (MILL_RENEWAL), or the first of the calendar month.
+   * First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.
    */
   month: string | null;
   /**
-   * Time from which the month's credits are counted. It can be later than the start of the month, for example after MILL_RENEWAL was changed.
+   * Time from which the month's credits are counted. This time can be later than the start of the month, for example after a change of MILL_RENEWAL.
    */
   month_since: Timestamp | null;
   /**
@@ -205,7 +205,7 @@ export interface Accounts {
    */
   rate_next_at: Timestamp | null;
   /**
-   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced such a time.
+   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced this time.
    */
   replay_ms: number | null;
   /**
@@ -221,7 +221,7 @@ export interface Accounts {
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after the call behind obs_remaining started. The balance in obs_remaining possibly does not include these credits.
+   * Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not be deducted from obs_remaining yet.
    */
   spent_since: Generated<number>;
   /**
@@ -229,7 +229,7 @@ export interface Accounts {
    */
   told_least: number | null;
   /**
-   * Beginning of the record in told_least and told_untold, as the number of calls that had started by then. The number is lower than the start number of the call that reported obs_remaining.
+   * Number of calls that had started when the record in told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.
    */
   told_seq: number | null;
   /**
@@ -245,7 +245,7 @@ export interface Accounts {
    */
   used_total: Generated<number>;
   /**
-   * Number of answers that named a query other than the one sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.
+   * Number of answers that named a query other than the query that was sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.
    */
   wrong_answers: Generated<number>;
 }
@@ -284,7 +284,7 @@ export interface AlertRules {
    */
   rival: string | null;
   /**
-   * Time at which the rule came into force. Runs judged before this time are not checked against the rule.
+   * Time at which the rule came into force. Runs that were judged earlier are not checked against the rule.
    */
   since: Generated<Timestamp>;
   /**
@@ -292,7 +292,7 @@ export interface AlertRules {
    */
   tag: string | null;
   /**
-   * Threshold for the change. moved: number of positions; crossed: last position of the top group, such as 10; share_fell: percentage. Null for other kinds.
+   * Threshold for the change: a number of positions for moved, the last position of the top group (such as 10) for crossed, and a percentage for share_fell. Null for other kinds.
    */
   threshold: number | null;
   /**
@@ -307,7 +307,7 @@ export interface Alerts {
    */
   base_run_date: string;
   /**
-   * Run of the answer before the change; null for a share-of-voice alert.
+   * Run whose answer shows the state before the change; null for a share-of-voice alert.
    */
   base_run_id: number | null;
   /**
@@ -363,7 +363,7 @@ export interface Alerts {
    */
   question: string;
   /**
-   * Time at which the alert was raised; the same for all alerts that were found together.
+   * Time at which the alert was raised. Alerts that were found together have the same time.
    */
   raised_at: Generated<Timestamp>;
   /**
@@ -379,7 +379,7 @@ export interface Alerts {
    */
   recovered_run_date: string | null;
   /**
-   * Run of the answer that shows the recovery.
+   * Run whose answer shows the recovery.
    */
   recovered_run_id: number | null;
   /**
@@ -387,7 +387,7 @@ export interface Alerts {
    */
   recovered_search_id: number | null;
   /**
-   * Share of voice on the run date that shows the recovery.
+   * Share of voice on the day in recovered_run_date.
    */
   recovered_share: number | null;
   /**
@@ -399,7 +399,7 @@ export interface Alerts {
    */
   run_date: string;
   /**
-   * Run of the answer that confirmed the change.
+   * Run whose answer confirmed the change.
    */
   run_id: number;
   /**
@@ -411,11 +411,11 @@ export interface Alerts {
    */
   search_id: number | null;
   /**
-   * Share of voice on the run date that confirmed the change.
+   * Share of voice on the day in run_date.
    */
   share: number | null;
   /**
-   * Subject of the alert. The rule raises no second alert about the same subject while this alert is open.
+   * Subject of the alert. While the alert is open, the rule raises no second alert about the same subject.
    */
   subject: string;
   /**
@@ -450,7 +450,7 @@ export interface AnswerFields {
    */
   found_at: Generated<Timestamp>;
   /**
-   * Place where the field occurs: answer or result.
+   * Place in which the field occurs: answer or result.
    */
   place: string;
   /**
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, or rows that were added afterwards.
+   * Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, and rows that were added later.
    */
   part: number;
   /**
@@ -500,7 +500,7 @@ export interface CadenceDraws {
    */
   list_id: number;
   /**
-   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not compared yet, or was not answered.
+   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or its answer was not compared yet.
    */
   moves: number | null;
   /**
@@ -527,7 +527,7 @@ export interface CadenceNights {
    */
   due: number;
   /**
-   * Query counts by interval: number of queries with an interval of 1 day, of 2 days, and so on.
+   * Number of queries with an interval of 1 day, of 2 days, and so on.
    */
   intervals: number[];
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if the night of decided_on asks the query although the query is not due. Such queries are drawn at random to estimate the changes that are missed by skipping queries.
+   * True if the query is asked on the night of decided_on although the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.
    */
   by_chance: boolean;
   /**
@@ -562,7 +562,7 @@ export interface Cadences {
    */
   decided_on: string;
   /**
-   * Run date on which the query is to be asked next.
+   * Run date on which the query will be asked next.
    */
   due_on: string;
   /**
@@ -605,7 +605,7 @@ export interface Calls {
    */
   credits_remaining: number | null;
   /**
-   * Credits reserved for the call. They are held while outcome is null, or while outcome is unknown and washed_at is null.
+   * Credits reserved for the call. These credits are held while outcome is null, or while outcome is unknown and washed_at is null.
    */
   credits_reserved: number;
   /**
@@ -641,7 +641,7 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Age in milliseconds below which an existing answer would have been reused, without making the call. Null for calls made before this age was recorded.
+   * Maximum age in milliseconds of an answer that could be reused instead of making the call. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
@@ -768,7 +768,7 @@ export interface Expansions {
    */
   query_id: string;
   /**
-   * Round of the expansion. Round 1 has the related searches named by answers to queries in the expanded list, round 2 has those named by answers to queries in round 1, and so on.
+   * Round of the expansion. Round 1 has the related searches from answers to the expanded list's queries, round 2 has the related searches from answers to round 1's queries, and so on.
    */
   round: number;
   /**
@@ -784,7 +784,7 @@ export interface Expansions {
    */
   sources: number;
   /**
-   * Sum of the weights of the queries whose answers named the related search. Related searches with the greatest sums were added first.
+   * Sum of the weights of the queries whose answers named the related search. The related searches with the greatest sums were added first.
    */
   weight: number;
 }
@@ -869,11 +869,11 @@ export interface FinishedDays {
    */
   begun_at: Generated<Timestamp>;
   /**
-   * Identifier of the stored sums. Each computation gets a new identifier, so that its rows cannot be confused with older ones.
+   * Identifier of the stored sums. Each computation gets a new identifier, so that new rows cannot be confused with older rows.
    */
   id: Generated<number>;
   /**
-   * Time at which the sums were completed. Null if they are incomplete; incomplete sums are not read.
+   * Time at which the sums were completed. Null while the sums are incomplete; incomplete sums are not read.
    */
   made_at: Timestamp | null;
   /**
@@ -1188,14 +1188,14 @@ export interface FinishedSteps {
    */
   volatility: number | null;
   /**
-   * Pages that left positions 1 to 10, in the form described for came.
+   * Pages that left positions 1 to 10, in the same form as in the came column.
    */
   went: ArrayType<number> | null;
 }
 
 export interface FirstTens {
   /**
-   * Answer with this top ten.
+   * Answer to which the top ten belongs.
    */
   search_id: number;
   /**
@@ -1234,7 +1234,7 @@ export interface Forecasts {
    */
   made_at: Timestamp | null;
   /**
-   * Input that is missing, so that no steps can be computed: balance or prices. Null if both are known.
+   * Missing input (balance or prices) without which no steps can be computed; null if both inputs are known.
    */
   missing: string | null;
   /**
@@ -1269,7 +1269,7 @@ export interface ForecastSteps {
    */
   at: Timestamp;
   /**
-   * Number of queries that the budgets and the credit floor allow the step to buy.
+   * Number of queries that the step can buy within the budgets and above the credit floor.
    */
   bought: number;
   /**
@@ -1277,7 +1277,7 @@ export interface ForecastSteps {
    */
   credits: number;
   /**
-   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit does.
+   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if there is no such limit.
    */
   cut: string | null;
   /**
@@ -1449,7 +1449,7 @@ export interface ListQueryHistory {
 
 export interface Lists {
   /**
-   * Maximum credits that all runs of the list with a run date in one calendar month may use together; null for no limit.
+   * Maximum credits that the list's runs in one calendar month (by run date) may use together; null for no limit.
    */
   budget: number | null;
   /**
@@ -1469,7 +1469,7 @@ export interface Lists {
    */
   name: string;
   /**
-   * Options that a person chose for reading the list (encoding, delimiter, columns). If the list is read again without options, these options still apply.
+   * Options for reading the list (encoding, delimiter, columns), as chosen by a person. If the list is read again without options, these options still apply.
    */
   reading: Json | null;
   /**
@@ -1589,7 +1589,7 @@ export interface NightHealth {
    */
   sameness: number | null;
   /**
-   * Of the answers that had changed since an earlier day, the share that now show exactly that day's pages again. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
+   * Share of answers that show exactly the pages of an earlier day again, among the answers that had changed since that day. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1601,7 +1601,7 @@ export interface NightHealth {
    */
   turnover_newest: number | null;
   /**
-   * Number of queries whose answer cannot be used: an unreadable body, a refusal that was charged, or an answer to another query.
+   * Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.
    */
   unreadable: number;
   /**
@@ -1636,7 +1636,7 @@ export interface Nights {
    */
   run_date: string;
   /**
-   * Run of the night; null if there is none.
+   * Run of the night; null if there is no run.
    */
   run_id: number | null;
   /**
@@ -1647,7 +1647,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * Login that wrote the note. No login can write notes under another name or change notes by other logins.
+   * Login that wrote the note. A login can write notes only under its own name, and cannot change notes by other logins.
    */
   author: Generated<string>;
   /**
@@ -1674,7 +1674,7 @@ export interface NotesAnnotations {
 
 export interface Notices {
   /**
-   * Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending it.
+   * Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.
    */
   due_at: Generated<Timestamp>;
   /**
@@ -1698,7 +1698,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Notice that covers this notice. For example, one notice can cover many nights of a schedule.
+   * Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**
@@ -1718,14 +1718,14 @@ export interface Notices {
    */
   told_at: Timestamp | null;
   /**
-   * Number of attempts to send the notice, including an attempt in progress.
+   * Number of attempts to send the notice, including the attempt in progress.
    */
   tries: Generated<number>;
 }
 
 export interface OrganicResults {
   /**
-   * Fields that the specification defines but whose exact values the columns cannot hold, as received.
+   * Received values of defined fields, if the columns cannot hold these values exactly.
    */
   as_given: Json | null;
   /**
@@ -1772,7 +1772,7 @@ export interface OwnDomainChanges {
    */
   change: string;
   /**
-   * Time of the change; the same for all entries that one command changed.
+   * Time of the change. All entries that one command changed have the same time.
    */
   changed_at: Generated<Timestamp>;
   /**
@@ -1796,11 +1796,11 @@ export interface OwnDomainChanges {
    */
   rival: Generated<boolean>;
   /**
-   * First day on which the entry applies; null if the period has no first day.
+   * First day on which the entry applies; null if no first day is set.
    */
   since: string | null;
   /**
-   * Last day on which the entry applies; null if the period has no last day.
+   * Last day on which the entry applies; null if no last day is set.
    */
   until: string | null;
 }
@@ -1815,19 +1815,19 @@ export interface OwnDomains {
    */
   brand: string | null;
   /**
-   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and every host below it. A path covers the pages in that folder.
+   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. A path limits the entry to the pages in that folder.
    */
   domain: string;
   /**
-   * Label of the domain: our own name for it.
+   * Label of the domain: the name that we use for the domain.
    */
   label: string;
   /**
-   * First day on which the domain is ours under this label; null if the period has no first day.
+   * First day on which the domain is ours under this label; null if no first day is set.
    */
   since: string | null;
   /**
-   * Last day on which the domain is ours under this label; null if the period has no last day.
+   * Last day on which the domain is ours under this label; null if no last day is set.
    */
   until: string | null;
 }
@@ -1865,7 +1865,7 @@ export interface Prunings {
    */
   id: Generated<number>;
   /**
-   * Limit of the pruning: only bodies received before this time were removed.
+   * Limit of the pruning: only bodies that were received before this time were removed.
    */
   received_before: Timestamp;
 }
@@ -2034,15 +2034,15 @@ export interface RivalDomains {
    */
   domain: string;
   /**
-   * Label of the domain: our own name for it.
+   * Label of the domain: the name that we use for the domain.
    */
   label: string;
   /**
-   * First day on which the domain belongs to the rival under this label; null if the period has no first day.
+   * First day on which the domain belongs to the rival under this label; null if no first day is set.
    */
   since: string | null;
   /**
-   * Last day on which the domain belongs to the rival under this label; null if the period has no last day.
+   * Last day on which the domain belongs to the rival under this label; null if no last day is set.
    */
   until: string | null;
 }
@@ -2089,7 +2089,7 @@ export interface Runs {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which an existing answer is reused and no new answer is bought. With 0, every query is bought.
+   * Age in milliseconds below which an existing answer is reused and no new answer is bought. If the age is 0, every query is bought.
    */
   max_age_ms: Generated<number>;
   /**
@@ -2097,7 +2097,7 @@ export interface Runs {
    */
   opened_at: Timestamp | null;
   /**
-   * Number of lines that could not be used. The reasons are in rejected_lines.
+   * Number of lines that could not be used. rejected_lines has the reasons.
    */
   rejected: Generated<number>;
   /**
@@ -2121,11 +2121,11 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.
+   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. night_health has the reasons.
    */
   suspect: Generated<boolean>;
   /**
-   * Credits held for the run's calls with an unknown outcome, which may have been charged.
+   * Credits held for the run's calls with an unknown outcome, because these calls may have been charged.
    */
   uncertain: Generated<number>;
 }
@@ -2148,7 +2148,7 @@ export interface Schedules {
    */
   enabled: boolean;
   /**
-   * Time up to which every due time of the schedule has a row in nights.
+   * Time up to which all due times of the schedule have a row in nights.
    */
   known_until: Timestamp;
   /**
@@ -2160,7 +2160,7 @@ export interface Schedules {
    */
   max_age_ms: number | null;
   /**
-   * Rule for missed nights: latest (only the newest missed night runs), all (every missed night runs) or skip (no missed night runs).
+   * Rule for missed nights: latest (only the newest of them runs), all (all of them run) or skip (none of them runs).
    */
   missed: string;
   /**
@@ -2225,11 +2225,11 @@ export interface Searches {
    */
   api: string;
   /**
-   * True while the content of the answer is in the archive. Its results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.
+   * True while the content of the answer is in the archive. The results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.
    */
   archived: Generated<boolean>;
   /**
-   * Fields that the specification defines but whose exact values the columns cannot hold, as received.
+   * Received values of defined fields, if the columns cannot hold these values exactly.
    */
   as_given: Json | null;
   /**
@@ -2296,11 +2296,11 @@ export interface Searches {
 
 export interface SearchFeatures {
   /**
-   * Host named by the item, or the host of its page; null if the item has neither.
+   * Host named by the item, or the host of its page; null if the item has neither a host nor a page.
    */
   domain_id: string | null;
   /**
-   * Other fields of the item, under their original names; null if there are none.
+   * Other fields of the item, under their original names; null if the item has no other fields.
    */
   extra: Json | null;
   /**
@@ -2320,7 +2320,7 @@ export interface SearchFeatures {
    */
   search_id: number;
   /**
-   * Text of the item: the first of the fields title, question, text and name that has a value; null if none of them has one.
+   * Text of the item: the first of the fields title, question, text and name that has a value; null if none has a value.
    */
   text: string | null;
 }
@@ -2361,7 +2361,7 @@ export interface Slices {
    */
   priority: number;
   /**
-   * Counter that is incremented each time the slice is queued again, and is part of the queue job's id.
+   * Number of times that the slice was queued again. The number is part of the queue job's id.
    */
   round: Generated<number>;
   /**
@@ -2419,7 +2419,7 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
-   * End of the last explained call, if no later call had started yet. The mark is valid only while no later call has an earlier start; such a call would have to be explained together with the others.
+   * End of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
    */
   ended_at: Timestamp | null;
   /**
@@ -2446,7 +2446,7 @@ export interface Stops {
    */
   cleared_at: Timestamp | null;
   /**
-   * Event that lifted the stop: observation, resume, renewal, key, day or time.
+   * Event that lifted the stop: observation (a reported balance), resume, renewal, key, day or time.
    */
   cleared_by: string | null;
   /**
@@ -2477,11 +2477,11 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Only an answer received after this time may be reused for the task. The time is set if the task was reopened to be bought again, or if the list accepts no older answers. Null for all other tasks.
+   * Only an answer received after this time may be reused for the task. This time is set if the task was reopened to buy its query again, or if the list accepts no older answers; null otherwise.
    */
   answers_after: Timestamp | null;
   /**
-   * Number of calls that count as an attempt. A call that the API answered with a request to slow down does not count.
+   * Number of calls that count as attempts. Calls that the API answered with a request to slow down do not count.
    */
   attempts: Generated<number>;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the person decided to trust the answers, false if not. Either way, the plausibility rules are ignored.
+   * True if the person decided to trust the answers, false if not. In both cases, the plausibility rules are ignored.
    */
   trusted: boolean;
   /**
