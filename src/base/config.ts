@@ -15,15 +15,12 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** All settings. Null means that a setting is not set. `settings.ts` documents each setting. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
-/** Returns the environment of this process, which no other code reads directly. */
+/** Returns the environment of this process. Other code must not read `process.env` directly. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
-/**
- * Returns the directory in which the command was typed. The current directory may differ, because npm changes to the
- * project's folder.
- */
+/** Returns the folder in which the user typed the command. npm changes the current folder to the project's folder. */
 export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
@@ -57,8 +54,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // Uses NaN rather than a default. The invalid lease is reported, and comparisons with NaN, which are always false,
-    // report no further problem.
+    // NaN instead of a default, so that an invalid lease causes no further problems: comparisons with NaN are false.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -75,19 +71,19 @@ function readAll(reader: SettingsReader) {
   }
 }
 
-/** Rejects unknown settings even in commands that read no settings, and reports them with all other problems. */
+/** Rejects unknown settings, even in commands that read no settings, and reports all problems with the settings. */
 export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
-/** Resolves a path relative to the directory in which it was typed. */
+/** Resolves a path relative to the folder in which the user typed the command. */
 export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
 export type Webhook = NonNullable<Config['webhook']>
 
-// Settings that are secrets. The URL of a webhook is a secret, because anyone who knows the URL can use it.
+// Settings that are secrets. A webhook URL is a secret, because anyone who knows the URL can post to it.
 const secretNames: readonly string[] = [
   'SEARCH_API_KEY',
   'SERVICE_PASSWORD',
@@ -95,8 +91,7 @@ const secretNames: readonly string[] = [
   'MILL_WEBHOOK_SECRET',
 ]
 
-// Minimum length of a lease, as a multiple of the timeout of a call. A lease is renewed after a sixth of its length,
-// and the rest must be long enough for a call and a slow renewal.
+// Minimum lease length, as a multiple of the call timeout: a lease must outlast a call and a slow renewal.
 const leasePerTimeout = 1.5
 
 class SettingsReader {
@@ -172,7 +167,7 @@ class SettingsReader {
 
   webhook() {
     const url = this.value('MILL_WEBHOOK')
-    // Notifications are signed only with a secret.
+    // Notifications are signed only if a secret is set.
     const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
     const events: readonly string[] = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
@@ -181,7 +176,7 @@ class SettingsReader {
     return { url, secret, events, format: format ?? usual }
   }
 
-  /** Reads a secret from its setting, or else from the file that its other setting names. */
+  /** Reads a secret from the setting itself, or from the file named by the matching `_FILE` setting. */
   #secret(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET') {
     const file = this.value(`${name}_FILE`)
     const own = this.value(name)
@@ -211,18 +206,16 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // Adds one more line, because the parser silently drops a last line that lacks its closing quote.
+    // A last line without its closing quote would be silently dropped, so another line follows it.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Reports the lines without a value under names that no setting can have.
+    // Lines without a value are reported, under names that no setting can have.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
   }
 }
 
-/**
- * Finds lines without "=". Some Node releases drop such lines silently. Other releases also lose the following line.
- */
+/** Finds lines without "=". Some Node releases silently drop them, and others also lose the following line. */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -231,7 +224,7 @@ function linesWithoutValue(text: string): string[] {
     .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
 }
 
-// Detects misspelled settings: a misspelled floor would silently leave the default in force.
+// A misspelled credit floor would silently leave the default in force, so misspelled settings are detected.
 
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
@@ -241,10 +234,10 @@ type Layers = readonly (readonly [SettingSource, Layer])[]
 
 const names = Object.keys(settings)
 
-/** Prefixes used only by querymill. */
+/** Prefixes of settings that only querymill uses. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** Settings that other programs also use, under the same or similar names. */
+/** Settings whose names other programs also use, exactly or nearly. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
@@ -254,7 +247,7 @@ const places: Readonly<Record<SettingSource, string>> = {
   default: 'among the defaults',
 }
 
-/** Reports each unknown name with the setting that was probably meant. */
+/** Reports each unknown name, and suggests the setting that was probably meant. */
 function unknownSettings(layers: Layers): string[] {
   return layers.flatMap(([source, layer]) =>
     Object.keys(layer).flatMap((name) => {
@@ -280,12 +273,12 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting itself also has a value, the similar name belongs to another program.
+    // If the setting also has a value under its own name, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
 
-/** True for a variable that Kubernetes sets for a service: `search-api` becomes SEARCH_API_PORT and the like. */
+/** True for a variable that Kubernetes sets for a service, such as SEARCH_API_PORT for `search-api`. */
 function isServiceLink(name: string, layers: Layers): boolean {
   const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
     name,
@@ -296,10 +289,10 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
+/** Reports a line without "=" that contains the name of a setting, because the setting's value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
-  // Shows only the name, because the rest of the line may contain a key.
+  // Only the name is shown, because the rest of the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)
     return ownPrefix.test(plain) || names.includes(plain)
@@ -334,7 +327,7 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** Edit distance: number of letters that are inserted, deleted, replaced, or swapped with the next letter. */
+/** Edit distance: the number of letters inserted, deleted, replaced, or swapped with the next letter. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)
