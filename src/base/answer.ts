@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** Source of an answer: the paid API, a test key or the bundled service. Only `live` answers are shown as live. */
+/** Where an answer came from. Test and sandbox answers are never shown as live. */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {

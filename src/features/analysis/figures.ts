@@ -116,14 +116,14 @@ interface ReportSummary {
   readonly day: string | null
   /** Day with which the newest full day is compared, or null. */
   readonly previous: string | null
-  /** Newest day with planned queries. */
+  /** Newest day for which queries were planned. */
   readonly newest: string | null
   readonly queries: number
   readonly answers: number
   readonly credits: number
 }
 
-/** Reads the summary from views already restricted to the slice. */
+/** Reads the summary from views that are already restricted to the slice. */
 async function readReportSummary(
   trx: Database,
   { conditions, since, until }: Slice,
@@ -140,8 +140,8 @@ async function readReportSummary(
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True if the reader may read the internal tables. Analysts' logins may not read these tables. Call this function
- * before reading, because a denied read would abort the transaction, and the page with it.
+ * True if the reader may read the internal tables, which analysts may not. Check this first, because a denied read
+ * would abort the page's transaction.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx
