@@ -22,7 +22,7 @@ await runCommand<NightlyFlags>(
     about: 'Starts the runs in inputs/config/schedules.csv when they are due.',
     drains: true,
     examples: [
-      'npm run nightly                             the scheduler; any number may run',
+      'npm run nightly                             starts a scheduler; several can run at once',
       'npm run nightly -- --show                   schedules with their next times and last outcomes',
       'npm run nightly -- --once                   runs what is due and exits: for cron or a systemd timer',
       'npm run -s nightly -- --show --json',

@@ -18,7 +18,7 @@ await runCommand<WorkFlags>(
     about: 'Buys and stores an answer for each open task.',
     drains: true,
     examples: [
-      'npm run work                                runs until stopped, waits while the account is stopped',
+      'npm run work                                runs until stopped; waits while the account is stopped',
       'npm run work -- --drain                     ends when nothing is left to do',
       'npm run -s work -- --drain --json           the same, with its totals as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',

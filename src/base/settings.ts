@@ -121,7 +121,10 @@ export const settings = {
     hint: 'name a folder that can be written',
     fallback: join(workplace, '.querymill'),
   },
-  MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
+  MILL_ACCOUNT: {
+    shape: z.string(),
+    hint: 'any name; workers with the same name share one balance',
+  },
   MILL_CREDIT_FLOOR: {
     shape: whole(0),
     hint: 'credits that must stay in the account',

@@ -147,7 +147,7 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Session settings by name. They are applied only if no other client shares the session. */
+/** Connection settings by name. They are applied only if no other client shares the connection. */
 type SessionSettings = Readonly<Record<string, string>>
 
 /** Time limit for connecting. A busy server may need almost as long. */

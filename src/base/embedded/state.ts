@@ -49,7 +49,7 @@ export function checkMajor(data: string, major: number): void {
   const found = readIfThere(join(data, 'PG_VERSION'))?.trim() ?? 'unknown'
   if (Number(found) === major) return
   throw new WrongDatabase(
-    `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found}; ` +
+    `expected data from PostgreSQL ${major} in ${data}, got data from PostgreSQL ${found}; ` +
       `use the release that created it to copy what you need with ${npmRun('export')}, or set MILL_HOME to a new folder`,
   )
 }

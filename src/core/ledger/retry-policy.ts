@@ -80,7 +80,7 @@ function retry(
   const backoff = Math.min(longestRetryMs, doubled) * (1 + jitter / 2)
   const next = { attempts, ambiguous, deaths, ...words(effect) }
   if (deaths >= constants.deaths) {
-    const message = `${deaths} workers died while this query was in flight; it may be the cause, so it is not retried`
+    const message = `${deaths} workers died while this query was in flight; the query may be the cause, so it is not retried`
     return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message }
   }
   if (ambiguous >= constants.unreadCalls || (effect.ambiguous && !rebuy)) {

@@ -157,7 +157,7 @@ export type CallEnding =
   /** The call was provably never sent. */
   | { readonly kind: 'unsent' }
 
-/** What the API says about the account itself, apart from credits. */
+/** Information from the API about the account itself, apart from credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }

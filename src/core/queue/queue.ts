@@ -84,7 +84,7 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof SchemaVersionMismatchError)) throw cause
     throw new WrongDatabase(
-      `expected queue tables that this release supports, got tables of a newer release (${cause.message}); use that release or a newer one`,
+      `expected queue tables that this release supports, got tables from a newer release (${cause.message}); use that release or a newer one`,
       { cause },
     )
   } finally {

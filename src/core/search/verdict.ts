@@ -125,7 +125,7 @@ function shorten(said: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
 
-/** What a class of replies means for the task, the credits and the account. */
+/** Effects of a class of replies on the task, the credits and the account. */
 interface Consequence {
   /**
    * `keep`: the task stays open, and no try is used. `retry`: one try is used, and the task stays open while tries are

@@ -20,7 +20,7 @@ export interface WorkFlags {
   readonly desk?: string | true
 }
 
-/** What the monitor can see of this process's worker. */
+/** The monitor's view of the worker in this process. */
 interface Watched {
   readonly report: (line: string) => void
   readonly problems: () => readonly string[]

@@ -123,7 +123,7 @@ export class Upkeep {
     // The counted call may have started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
-      `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
+      `${open} calls by worker ${lease.worker} are open, although the worker has ended all its calls`,
     )
   }
 
@@ -191,7 +191,7 @@ class KeyFile {
     if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
     this.#present = found
     worker.turnKey(found)
-    this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
+    this.#report(`the key file ${this.#path} contains a new key, which is used from now on`)
   }
 
   /** Reads a new key from the file; null if the text is unchanged or cannot be a key. */
@@ -279,7 +279,7 @@ function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {
       const { calls, worker, host, pid, until } = wait
-      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and the calls are tried again`
+      return `waiting for ${count(calls, 'call')} by worker ${worker} (${host}, process ${pid}): if this worker is dead, its lease ends at ${until} and the calls are retried`
     }
     case 'pause': {
       const { tasks, query, error, until } = wait

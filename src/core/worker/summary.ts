@@ -11,9 +11,9 @@ import type { Verdict } from '../search/verdict.ts'
 
 const reasons = {
   completed: 'nothing is left to do',
-  credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
+  credit_floor: `stopped at the credit floor; top up, then run: ${npmRun('resume')}`,
   budget: `a budget is used up; ${npmRun('budget')} shows all budgets`,
-  auth: `the API refused the key; set another SEARCH_API_KEY, or: ${npmRun('resume')}`,
+  auth: `the API refused the key; set another SEARCH_API_KEY, or run: ${npmRun('resume')}`,
   stalled: 'the API keeps asking to slow down; try again later',
   unreachable: 'the database, the queue or the API is unreachable',
   interrupted: 'stopped; run the same command to continue',
@@ -52,7 +52,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0
-      ? `; ${formatNumber(others)} other tasks of these runs failed, are unknown or are unreadable`
+      ? `; ${formatNumber(others)} other tasks in these runs failed, are unknown or are unreadable`
       : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
@@ -92,8 +92,8 @@ async function whyEnded(
   if (finish !== 'budget') return reasons[finish]
   // A run or list with a used-up budget does not block other runs, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
-    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
-    : `a run's budget is used up; enqueue its list again with a larger --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
+    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
+    : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
 /** Allowance for the time since the summary was made. */

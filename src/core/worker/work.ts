@@ -152,7 +152,7 @@ async function leaveLog(
   const logged = left.filter(({ call }) => calls.has(call.id))
   if (logged.length > 0) {
     report(
-      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker that starts here settles what is in ${files.join(' and ')}`,
+      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker on this machine settles the answers in ${files.join(' and ')}`,
     )
   }
   const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')

@@ -174,7 +174,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
   if (!planned)
     return `no rows: no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
-    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights says why`
+    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
   }
   return weight === 0
     ? `no rows: all queries on ${day} have weight 0, so nothing has a share`

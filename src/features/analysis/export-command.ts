@@ -45,13 +45,15 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const choose = readChoice({ question, where, args })
   if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
   if (to === '-' && options.json === true) {
-    throw new Misuse('expected --json with --to FILE, got -, where the rows are printed')
+    throw new Misuse('expected --to FILE with --json, got --to -, which prints the rows to stdout')
   }
   const path = callerPath(env, to)
   const target = to === '-' ? null : await findTarget(path, to)
   const format = chooseFormat(target, options.format)
   if (bom && format !== 'csv') {
-    throw new Misuse(`expected --bom with --format csv, got ${format}, which has no such mark`)
+    throw new Misuse(
+      `expected --bom with --format csv, got ${format}, which has no byte order mark`,
+    )
   }
   const delimiter = chooseDelimiter(options.delimiter, format)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
@@ -106,7 +108,7 @@ function chooseDelimiter(typed: string, format: Format): string {
   const name = wordFlag('delimiter', typed, Object.keys(delimiterNames))
   const delimiter = delimiterNames[name] ?? ','
   if (delimiter === ',' || format === 'csv') return delimiter
-  throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has none`)
+  throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has no delimiter`)
 }
 
 async function* countRows(
@@ -242,7 +244,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
   const [found] = rows
   if (found !== undefined) return found.name
   throw new Misuse(
-    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
+    `expected a table or view with a time column for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
   )
 }
 

@@ -204,7 +204,7 @@ async function* answerTable(
   if (rows.length === 0) report('no rows')
   if (rows.length > most) {
     report(
-      `the first ${most} rows; --limit shows more, ${npmRun('export')} writes all of them to a file`,
+      `only the first ${most} rows are shown; --limit shows more, and ${npmRun('export')} writes all rows to a file`,
     )
   }
 }

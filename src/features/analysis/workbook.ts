@@ -45,7 +45,7 @@ export async function* writeWorkbook(
   })
   if (cut === 0) return
   warn(
-    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet are not cut`,
+    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet have no such limit`,
   )
 }
 
