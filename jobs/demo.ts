@@ -32,10 +32,7 @@ await runCommand<DemoFlags>(
   },
 )
 
-/**
- * Starts the search service. Only a job may import both the mill and the service, which are separate programs that
- * communicate over HTTP.
- */
+/** Starts the search service, which is a separate program. Only a job may import both programs. */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')
   const service = await startService({ ...options, drift: 'demo' })

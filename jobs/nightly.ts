@@ -3,7 +3,7 @@
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features that this job adds to the scheduler, because only a job may import all of them. */
+/** Features that this job passes to the scheduler, because only a job may import all of them. */
 const beside: NightlyParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

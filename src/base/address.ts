@@ -3,8 +3,8 @@
 import { domainToASCII } from 'node:url'
 
 /**
- * Parses a URL; null if it is not valid. On Node 20 and 22, `URL.canParse` rejects host names with umlauts after about
- * 1,000 calls.
+ * Parses a URL, or returns null if it is not valid. On Node 20 and 22, `URL.canParse` rejects host names with umlauts
+ * after about 1,000 calls.
  */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
@@ -66,7 +66,7 @@ const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-/** Parses the address of a Redis server, sentinels or a cluster; null for any other text. */
+/** Parses the address of a Redis server, sentinels or a cluster, or returns null for any other text. */
 export function readRedisAddress(text: string) {
   if (/^rediss?:\/\//.test(text)) {
     return parseUrl(text) === null ? null : { kind: 'server' as const, url: text }
@@ -95,7 +95,10 @@ export function readRedisAddress(text: string) {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/** Reads the login for the sentinels, which have their own users; null if the query string has an unknown parameter. */
+/**
+ * Reads the login for the sentinels, which have their own users. Returns null if the query string has an unknown
+ * parameter.
+ */
 function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null

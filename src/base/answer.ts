@@ -27,7 +27,7 @@ export interface Entity {
   readonly type: string | null
 }
 
-/** The label of a cluster or the text of a related search, with its id. */
+/** A cluster or a related search: its id, and its label or text. */
 export interface Term {
   readonly id: string
   readonly text: string
@@ -63,7 +63,7 @@ export interface Answer {
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Greatest position; null if no result has a position. */
+  /** Greatest position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
   /** Reason why the body could not be parsed as an answer to the query, or null. If set, all lists are empty. */
@@ -90,7 +90,7 @@ export const otherQuery = 'it answers another query: '
 /** Reason why an answer has no rows: a charged refusal, an answer to a different query, or an unusable body. */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Classifies `parse_error`; null if the answer has no flaw. */
+/** Classifies `parse_error`, or returns null if the answer has no flaw. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'

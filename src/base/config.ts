@@ -54,7 +54,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // NaN instead of a default, so that an invalid lease causes no further problems: comparisons with NaN are false.
+    // An invalid lease becomes NaN. Comparisons with NaN are false, so they report no further problems.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -71,7 +71,7 @@ function readAll(reader: SettingsReader) {
   }
 }
 
-/** Rejects unknown settings, even in commands that read no settings, and reports all problems with the settings. */
+/** Rejects unknown settings, even for commands that read no settings. Reports all problems at once. */
 export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
@@ -96,7 +96,7 @@ const leasePerTimeout = 1.5
 
 class SettingsReader {
   readonly problems: string[]
-  /** File that the API key was read from; null if the key did not come from a file. */
+  /** File that the API key was read from, or null if there is none. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -167,7 +167,6 @@ class SettingsReader {
 
   webhook() {
     const url = this.value('MILL_WEBHOOK')
-    // Notifications are signed only if a secret is set.
     const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
     const events: readonly string[] = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
@@ -206,9 +205,9 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // A last line without its closing quote would be silently dropped, so another line follows it.
+    // The parser drops a last line that lacks its closing quote, so one more line is appended.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Lines without a value are reported, under names that no setting can have.
+    // Lines without a value get names that no setting can have, so that they are reported.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
@@ -237,7 +236,7 @@ const names = Object.keys(settings)
 /** Prefixes of settings that only querymill uses. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
-/** Settings whose names other programs also use, exactly or nearly. */
+/** Settings that other programs also use, under the same or similar names. */
 const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
 
 const places: Readonly<Record<SettingSource, string>> = {
@@ -311,7 +310,7 @@ function suggest(name: string): string | undefined {
     .find(({ setting, away }) => away <= plain.length / 5 || sharesWords(plain, setting))?.setting
 }
 
-/** True for names such as MILL_FLOOR and MILL_WEBHOOK_URL, with one word missing or added. */
+/** True if the typed name lacks a word or has an extra word, such as MILL_FLOOR or MILL_WEBHOOK_URL. */
 function sharesWords(plain: string, setting: string): boolean {
   const [typed, known] = [wordsOf(plain), wordsOf(setting)]
   const within = (some: readonly string[], all: readonly string[]) =>

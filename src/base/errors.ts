@@ -13,7 +13,7 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** Returns the code of a system or database error; null if the error has none. */
+/** Returns the code of a system or database error, or null if the error has none. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null

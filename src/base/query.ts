@@ -47,7 +47,7 @@ export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** Returns the part of the key's input that follows the text. It is equal for equal parameters. */
+/** Returns the part of the key's input that follows the text. Equal parameters give equal parts. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
@@ -63,7 +63,7 @@ export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** Returns the same id as `queryId`, but as 16 bytes, which is the form that the database gets. */
+/** Returns the same id as `queryId`, but as 16 bytes, for use as a database parameter. */
 export function queryIdBytes(key: QueryKey): string {
   return idBytes('query', key)
 }

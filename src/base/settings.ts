@@ -59,7 +59,7 @@ function someOf<Word extends string>(words: readonly Word[]) {
   })
 }
 
-/** Parses yes or no in common spellings; null for any other text. */
+/** Parses yes or no in common spellings, or returns null for any other text. */
 export function readSwitch(text: string): boolean | null {
   const word = text.toLowerCase()
   if (['yes', 'on', 'true', '1'].includes(word)) return true

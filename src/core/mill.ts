@@ -46,7 +46,7 @@ interface MillOptions {
   readonly byKey?: boolean
   /** True if the process only reads. The database then rejects all changes. */
   readonly reading?: boolean
-  /** True if the process reads for analysts. It then uses the replica, if there is one, which may lag slightly. */
+  /** True if the process reads for analysts. It then uses the replica, if there is one. A replica may lag slightly. */
   readonly behind?: boolean
 }
 
@@ -92,7 +92,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // The connections of a read-only command cannot migrate.
+  // A read-only command's connections cannot migrate, so others are opened.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)

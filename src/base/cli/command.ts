@@ -184,7 +184,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   if (swallowed.length === 0) return
   const names = swallowed.map((option) => `--${option.name()}`).join(' ')
   const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm puts the value of an unknown flag among the arguments, or next to the name of the flag.
+  // npm passes an unknown flag's value as an argument or in an environment variable.
   const args = program.args.filter((arg) => !values.includes(arg))
   const flags = swallowed.flatMap((option, index) => {
     const value = values[index] ?? ''

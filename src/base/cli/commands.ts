@@ -10,16 +10,16 @@ interface Command {
   readonly about: string
   readonly bounds?: readonly string[]
   readonly page?: string
-  /** Name after the group's word, if it differs from the command's own name. */
+  /** Name of the command within its group, if different from the command's own name. */
   readonly as?: string
 }
 
 export interface Group {
   readonly title: string
-  /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
+  /** Word that the installed program accepts before these command names, as in `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Additional names after the word, each with the command and the flag that it stands for. */
+  /** Additional names in the group, each with the command and flag that it stands for. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
@@ -133,7 +133,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Maps each name that may follow a group's word to its command and flag. */
+/** Maps each name in a group to its command and flag. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])
@@ -146,18 +146,17 @@ const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 const ofCheckout = 'npm run '
 const ofPackage = 'npx querymill '
 
-/** Name of the program that starts every command. */
 export const programName = isImage ? 'querymill' : 'npx querymill'
 
 /** Start of each command line in this installation. */
 export const commandStart = isCheckout ? ofCheckout : `${programName} `
 
-/** Returns the command line for a command in this installation, given `status`, or `retry --` if flags follow. */
+/** Returns the command line for `status`, or for `retry --` if flags follow, in this installation. */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }
 
-/** Rewrites the commands in one of our own texts, such as the help, for this installation. */
+/** Rewrites the commands in a help text or message for this installation. */
 export function asTyped(text: string, start = commandStart): string {
   if (start === ofCheckout) return text
   return text

@@ -12,7 +12,7 @@ export function runNumber(text: string): number {
   )
 }
 
-/** Reads a whole number; undefined if the flag is missing. */
+/** Reads a whole number, or returns undefined if the flag is missing. */
 export function wholeFlag(
   name: string,
   text: string | undefined,
@@ -40,7 +40,7 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
-/** Parses a finite time limit, and returns milliseconds. */
+/** Converts a time limit to milliseconds. The limit must be finite. */
 export function timeoutFlag(
   text: string,
   { like, mostMs = Infinity }: { like: string; mostMs?: number },

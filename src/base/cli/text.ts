@@ -88,7 +88,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes answers that were refused or are for another query; empty if there are none. */
+/** Describes charged refusals and answers to other queries. Returns an empty text if there are none. */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number

@@ -24,7 +24,7 @@ export type Transaction = KyselyTransaction<DB>
 
 export type Pool = pg.Pool
 
-// Counts and ids are far below 2^53, and JSON supports only JavaScript numbers.
+// Counts and ids are far below 2^53, so they fit into JavaScript numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
 // Dates are read as text. The driver would convert a calendar day to an instant in the process's time zone.
@@ -64,7 +64,7 @@ const ledgerStart = `select set_config('synchronous_commit', 'on', false) where 
 /** Opens a pool that survives a server restart, and connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
-  // The pool waits for `onConnect` before it uses a new connection. An error here becomes the connection error.
+  // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
   const settling = {
     onConnect: (client: pg.ClientBase) => settleSession(client, settings, url),
   }
@@ -81,7 +81,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   })
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
-  // The same applies to a connection that breaks between two statements. The transaction's next statement then fails.
+  // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -103,7 +103,7 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Adds a code to errors without one that the driver throws when a connection breaks. */
+/** Adds a code to the driver's errors for broken connections, because the driver adds none. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function')
@@ -120,15 +120,15 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or could not be opened in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error without a code, which always means that a connection broke. */
+/** Adds a code to a driver error that has none. Such an error means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (!(error instanceof Error) || error.constructor !== Error || 'code' in error) return
   Object.assign(error, { code: connectionFailure })
 }
 
 /**
- * Opens the typed database on a pool, and ends the pool with it. Use `byKey` if all statements are repeated and look up
- * rows by key.
+ * Opens the typed database on a pool. Destroying the database ends the pool. Set `byKey` if all statements are repeated
+ * and look up rows by key.
  */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })

@@ -90,7 +90,7 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   return { columns, rows } satisfies CellBatch
 }
 
-/** Kinds of column values that affect the output. */
+/** Kinds of column values that are written in different ways. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 export interface CellColumn {

@@ -234,7 +234,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts to replace a view. Together, the attempts last many times longer than a reader's usual queries.
+// Number of attempts to replace a view. All attempts together take much longer than a reader's usual queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -263,7 +263,7 @@ async function applyOne(db: Database, file: ViewFile, words: Words) {
 async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
   // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
-  // Changing a view waits for the readers of the view, and all later queries would queue behind the change.
+  // A change to a view waits for its readers, and all later queries would wait behind the change.
   await sql`set local lock_timeout = '100ms'`.execute(trx)
   await sql`set local search_path = public`.execute(trx)
   await sql.raw(text).execute(trx)

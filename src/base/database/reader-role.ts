@@ -16,7 +16,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   }
 }
 
-/** Returns the read-only role if it exists and our own role may use it; otherwise null. Changes nothing. */
+/** Returns the read-only role if it exists and our own role may use it, or null otherwise. Changes nothing. */
 export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
@@ -57,8 +57,8 @@ async function grantReader(client: PoolClient): Promise<string> {
 }
 
 /**
- * Revokes the use of advisory locks from all other roles: a reader that holds the lock of a list would block `enqueue`.
- * Only a superuser can revoke this right; otherwise, the server's grants stay unchanged.
+ * Revokes the use of advisory locks from all other roles, because a reader that holds a list's lock would block
+ * `enqueue`. Only a superuser can revoke this right. Other users leave the server's grants unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`

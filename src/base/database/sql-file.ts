@@ -88,7 +88,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** Runs reads in one transaction; null if a statement exceeds the time limit. */
+/** Runs reads in one transaction, or returns null if a statement exceeds the time limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,
@@ -101,7 +101,7 @@ export async function withinTime<T>(
   return inTime(asked)
 }
 
-/** Awaits a read; null if the server stopped the read at its time limit. */
+/** Awaits a read, or returns null if the server stopped the read at its time limit. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked

@@ -20,7 +20,7 @@ export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Classifies an error by its code, never by its text: wait, retry at once, or check the data. */
+/** Classifies an error by its code, never by its text, as a reason to wait, to retry at once or to check the data. */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
@@ -31,17 +31,17 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   return 'away'
 }
 
-/** Error for a database that has lost data that this process read or wrote. Nothing may be bought on such data. */
+/** Error for a database that has lost data that this process read or wrote. Buying must stop. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; the database was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
 }
 
-/** Time limit for closing a pool, which would otherwise wait forever for a client that waits for its server. */
+/** Time limit for closing a pool, because a client may wait forever for its server. */
 const endWithinMs = 2_000
 
-/** Closes connections. Ignores outages while closing, because any relevant error was reported before. */
+/** Closes connections. Ignores outages while closing, because relevant errors have already been reported. */
 export async function letGo(end: () => Promise<unknown>): Promise<void> {
   const ending = end().catch((error: unknown) => {
     if (troubleOf(error) !== 'away') throw error
@@ -81,8 +81,8 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
 const slackMs = 250
 
 /**
- * Repairs timestamps in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was ahead for a moment,
- * locks lie in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is slightly ahead
+ * Repairs timestamps in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly ahead, lock
+ * times are in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is slightly ahead
  * gets time to renew its lock.
  */
 export async function undoLeaps(

@@ -114,7 +114,7 @@ function chosenLists({ conditions }: Slice): readonly string[] {
     .flatMap((condition) => condition.map((label) => label.slice('+list='.length)))
 }
 
-/** Returns the list that the slice names; null if the slice names no list or several. */
+/** Returns the list that the slice names, or null if the slice names no list or several. */
 export function onlyList(slice: Slice): string | null {
   const [list, ...more] = chosenLists(slice)
   return list === undefined || more.length > 0 ? null : list
@@ -137,7 +137,7 @@ function labelWords(label: string): string {
   return label.startsWith('-') ? `not ${words}` : words
 }
 
-/** Returns a hint if the slice uses a tag that no query ever had; otherwise null. */
+/** Returns a hint if the slice uses a tag that no query ever had, or null otherwise. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
   const wanted = [...new Set(slice.conditions.flat().map((label) => label.slice(1)))]
   if (wanted.length === 0) return null

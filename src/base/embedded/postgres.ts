@@ -80,7 +80,7 @@ async function findRunning(home: string): Promise<State | null> {
   return state !== null && (await isRunning(state)) ? state : null
 }
 
-/** Stops the server; false if no server was running. */
+/** Stops the server, or returns false if no server was running. */
 export async function stopPostgres(givenHome: string): Promise<boolean> {
   const home = openHome(givenHome)
   return withLock(join(home, 'postgres.lock'), async () => {
@@ -174,7 +174,7 @@ async function startFresh(
   for (;;) {
     const port = (await becomesFree(old.port)) ? old.port : await freePort()
     const state = { ...old, port }
-    // The pid of a stale pid file may now belong to another process.
+    // The pid in a stale pid file may now belong to another process.
     rmSync(join(state.data, 'postmaster.pid'), { force: true })
     writeState(home, state)
     if (await startCluster(server, state, tuning)) {
@@ -229,7 +229,7 @@ async function makeCluster(server: Server, { data, password }: State, tuning: Tu
       `--pwfile=${secret}`,
       '--username=querymill',
       '--auth=scram-sha-256',
-      // The same encoding and sort order on every machine, with support for all languages.
+      // Encoding and sort order are the same on every machine, and support all languages.
       '--encoding=UTF8',
       '--no-locale',
       '--locale-provider=builtin',
@@ -309,8 +309,8 @@ async function createDatabase(state: State): Promise<void> {
 }
 
 /**
- * Reads the pid file of a data folder; null if no server is using the folder. A crash or reboot can leave a stale pid
- * file.
+ * Reads the pid file of a data folder, or returns null if no server is using the folder. A crash or reboot can leave a
+ * stale pid file.
  */
 export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
@@ -323,7 +323,7 @@ function isServerOf(pid: number, data: string): boolean {
   if (words === null) return false
   const at = words.indexOf('-D')
   const folder = words[at + 1]
-  // If in doubt, a live PostgreSQL process counts as ours, because two servers on one folder would destroy the data.
+  // When in doubt, a live PostgreSQL process counts as ours, because two servers on one folder would destroy the data.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
 }
@@ -355,7 +355,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** Creates a folder for our data; false if that fails, or if another user owns the path. */
+/** Creates a folder for our data. Returns false if that fails, or if another user owns the path. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

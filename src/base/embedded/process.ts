@@ -10,12 +10,12 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** Returns the command line of a live process, as words; null if the process is gone or a zombie. */
+/** Returns the command line of a live process, as words, or null if the process is gone or a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // A single string, because blanks in a path cannot be distinguished from separators.
+    // The line stays a single string, because blanks in a path cannot be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
@@ -59,7 +59,7 @@ interface ProgramOptions {
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  // The compiled file or, when running from sources, the file that `run.mjs` chooses.
+  // Runs the compiled file or, from sources, the file that `run.mjs` chooses.
   const words = import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
@@ -132,7 +132,7 @@ export function runAs(user: User, program: string, args: readonly string[]) {
   })
 }
 
-/** Returns the user for a server on a data folder with this owner. PostgreSQL refuses to run as root. */
+/** Returns the user that must run a server whose data folder has this owner. PostgreSQL refuses to run as root. */
 export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
   if (process.getuid?.() !== 0) return null
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }

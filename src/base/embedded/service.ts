@@ -41,7 +41,7 @@ export async function ensureService(options: BundledServiceOptions): Promise<Bun
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
-/** Stops this home's bundled service; false if the service was not running. */
+/** Stops this home's bundled service, or returns false if the service was not running. */
 export async function stopService(givenHome: string): Promise<boolean> {
   if (!existsSync(givenHome)) return false
   const home = openHome(givenHome)

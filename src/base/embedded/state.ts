@@ -54,7 +54,7 @@ export function checkMajor(data: string, major: number): void {
   )
 }
 
-// Nothing takes this long under the lock, so a process that holds the lock longer was interrupted.
+// Maximum time for holding the lock. A process that holds the lock longer was interrupted.
 const abandonedMs = 120_000
 
 /** Runs `work` in one process at a time. Takes the lock over if the process that held it has died. */
@@ -142,8 +142,8 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * Creates a folder and its parents; false if the folder already exists. Node's recursive creation never finishes in
- * places such as /proc, where the system reports a folder as missing but refuses to create it.
+ * Creates a folder and its parents, or returns false if the folder already exists. Node's recursive creation never
+ * finishes in places such as /proc, where the system reports a folder as missing but refuses to create it.
  */
 function makeFolders(folder: string): boolean {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true

@@ -70,7 +70,7 @@ function parse(pattern: string, got: string): CronReading {
 
 const expressions = new WeakMap<Cron, CronExpression>()
 
-/** Caches parsed patterns, because parsing is most of the work of a check that finds no due time. */
+/** Caches parsed patterns: most checks find no due time, and parsing would be most of their work. */
 function expressionOf(cron: Cron): CronExpression {
   const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
   expressions.set(cron, known)
@@ -80,10 +80,10 @@ function expressionOf(cron: Cron): CronExpression {
 /**
  * Returns all due times after `after` and up to `until` in the zone, oldest first.
  *
- * The parser computes local times without clock changes, which are then converted to the zone. A time that a clock
- * change skips is due later by the size of the jump. A time that occurs twice is due only the first time, unless the
- * pattern names every hour. The result is one night per local date. (In Australia/Lord_Howe, the parser itself would
- * skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
+ * The parser computes local times as if there were no clock changes. These times are then converted to the zone. A time
+ * that is skipped by a clock change is moved by the size of the jump. A time that occurs twice is due only the first
+ * time, unless the pattern names every hour. The result is one night per local date. (In Australia/Lord_Howe, the
+ * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {
   const { after, until } = span
@@ -119,7 +119,7 @@ export function nextDues(cron: Cron, zone: string, from: { after: Date; count: n
   return found.slice(0, from.count)
 }
 
-/** Returns the next due time; null if the pattern is never due in the coming years. */
+/** Returns the next due time, or null if the pattern is never due in the coming years. */
 export function nextAfter(cron: Cron, zone: string, date: Date): Date | null {
   return nextDues(cron, zone, { after: date, count: 1 })[0]?.at ?? null
 }

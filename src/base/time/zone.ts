@@ -110,11 +110,12 @@ const units: Readonly<Record<string, number>> = {
 }
 
 /**
- * Longest duration: a hundred years. No answer is older, and the database can still subtract it from the current time.
+ * Longest duration: a hundred years. No answer is older than this, and the database can subtract it from the current
+ * time.
  */
 const longest = 36_500 * dayMs
 
-/** Parses `12h`, `90s`, `30d` or a plain `0`; null if the text is not a duration or exceeds 36500 days. */
+/** Parses `12h`, `90s`, `30d` or a plain `0`, or returns null if the text is not a duration or exceeds 36500 days. */
 export function readDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim())
   if (match === null) return /^0+$/.test(text.trim()) ? 0 : null

@@ -207,7 +207,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // A single array literal: a spread in this loop would take a fifth of the time for a batch.
+      // Uses one array literal, because a spread here would take a fifth of a batch's time.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }

@@ -13,15 +13,20 @@ export interface Account {
   readonly seq: number
   /** Total credits used by settled calls. */
   readonly usedTotal: number
-  /** Balance from the answer whose call started last; null before the first answer. */
+  /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after the call behind `seen` started. The `seen` balance may not include them. */
+  /**
+   * Credits used by calls that ended after the start of the call that reported `seen`. That balance may not include
+   * them.
+   */
   readonly spentSince: number
-  /** Balances reported since shortly before the call behind `seen` started; null before the first report. */
+  /**
+   * Balances reported since shortly before the start of the call that reported `seen`, or null before the first report.
+   */
   readonly reported: ReportedBalances | null
   /**
-   * Balances reported since a later call started. They replace `reported` once the call behind `seen` is newer than
-   * that call.
+   * Balances reported since a later moment. They replace `reported` when `seen` comes from a call that started after
+   * that moment.
    */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
@@ -29,9 +34,9 @@ export interface Account {
   readonly inFlight: number
   /** Credits held for calls whose outcome is unknown. */
   readonly uncertain: number
-  /** Floor at which calls last stopped because the balance was too low; null if there are enough credits. */
+  /** Floor at which calls last stopped because the balance was too low, or null if there are enough credits. */
   readonly drainedFloor: number | null
-  /** Calls made to learn the balance since a balance was last reported. */
+  /** Number of calls made to learn the balance since a balance was last reported. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -46,7 +51,8 @@ export interface Account {
   readonly foreignKeys: readonly string[]
   /**
    * Credits per call that left the balance without being billed: external spend, or missing or understated bills. `now`
-   * is for the current window of calls, and `last` for the previous one, or null until the first window is complete.
+   * is the value for the current window of calls. `last` is the value for the previous window, or null until one window
+   * is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
@@ -99,8 +105,8 @@ export const constants = {
    */
   oddFactor: 10,
   /**
-   * Multiple of the highest cost that bounds a price class in comparisons with the balance, until the maximum is
-   * trusted.
+   * Until the maximum is trusted, this multiple of the highest cost bounds a price class when calls are compared with
+   * the balance.
    */
   youngFactor: 4,
   /** Number of unreadable calls, retries included, after which a task's outcome is recorded as unknown. */
@@ -112,7 +118,7 @@ export const constants = {
   /** Wait after the first rate-limit response. Each further rate-limit response doubles the wait. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
-  /** Calls over which external spend is measured. With fewer than `first` calls, external spend is not estimated. */
+  /** Number of calls over which external spend is measured. With fewer than `first` calls, there is no estimate. */
   externalCalls: { first: 10, whole: 30 },
 } as const
 
@@ -122,7 +128,7 @@ export function costClass(query: { readonly num: number; readonly device: string
 }
 
 /**
- * Returns a provable lower bound on the balance; null if no balance was ever reported. The first bound is the newest
+ * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
  * balance minus the cost of all calls that ended since its call started. The second is the lowest balance reported
  * since then: one of these balances is from the call that the API charged last, and excludes only open calls.
  */
@@ -183,7 +189,7 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** A run's budget; null if the run has no limit of its own. */
+/** A run's budget, or null if the run has no limit of its own. */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -192,7 +198,7 @@ export function readRunBudgets(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Matches no run. A list of numbers must not be empty. */
+/** A number that matches no run, because a list of numbers in SQL must not be empty. */
 const none = 0
 
 /** Reads the open runs that have their own budget. */

@@ -10,10 +10,10 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Time by which a call may precede the rate limit's schedule, so that lanes are filled in groups. */
+/** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** Decides which tasks get a reservation. A pure function, used by workers and by the model in the tests. */
+/** Decides which tasks get a reservation. The model in the tests uses the same function. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -52,7 +52,7 @@ class AdmissionCheck {
     this.#rules = rules
   }
 
-  /** True if this group must not send any more calls. */
+  /** True if no more calls may be added to this group. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -208,7 +208,7 @@ export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
-/** Inputs of the decision, apart from the account. */
+/** Inputs to the decision, apart from the account. */
 export interface Rules {
   readonly now: number
   readonly floor: number
@@ -227,7 +227,7 @@ export interface Rules {
   readonly rateLimit: number | null
   /** Maximum number of calls in flight, across all workers. */
   readonly mostInFlight: number | null
-  /** Returns the first plan renewal after a time; null if renewals are unknown. */
+  /** Returns the first plan renewal after a time, or null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
 }
 
@@ -289,7 +289,7 @@ interface AdmissionState {
   readonly rules: Rules
 }
 
-/** Returns the reason why no calls may go out; null if calls may go out. */
+/** Returns the reason why no calls may go out, or null if calls may go out. */
 function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
@@ -344,15 +344,15 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * Returns the credits that a budget must have left for a call. Without other reservations in the budget, the smaller
- * bound suffices; if the price is also unknown, any remaining credits suffice.
+ * Returns the credits that a budget must have left for a call. If the budget has no other reservations, the smaller
+ * bound suffices. If the price is also unknown, any remaining credits suffice.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
   if (!idle) return size
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits provably available above the floor; null if a new balance must be learned first. */
+/** Credits provably available above the floor, or null if a new balance must be learned first. */
 function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
@@ -373,7 +373,9 @@ function roomFor(
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 
-/** Returns the expected external spend per call. For a call that goes out alone, it must be seen in both windows. */
+/**
+ * Returns the expected external spend per call. For a call that goes out alone, only spend seen in both windows counts.
+ */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
@@ -440,7 +442,7 @@ function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
 
-/** Reserves credits in the run's budget, and in the list budget for every run that shares it. */
+/** Reserves credits in the run's budget and, for every run that shares it, in the list budget. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
   for (const [id, { list, ...use }] of budgets) {
@@ -453,7 +455,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** Returns the account, advanced to the day and month in the rules. */
+/** Moves the account to the day and month in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
   // The day never moves back. Otherwise, workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
@@ -465,7 +467,7 @@ function inPeriod(account: Account, { day, month }: Rules): Account {
   }
 }
 
-/** Returns the stop for a used-up monthly or daily budget; null if neither blocks a call. */
+/** Returns the stop for a used-up monthly or daily budget, or null if neither blocks a call. */
 function budgetStop(
   { daySpent, monthSpent }: Account,
   { dailyBudget, dayEnds, monthlyBudget, monthEnds }: Rules,
@@ -499,7 +501,7 @@ interface SortedTasks {
 }
 
 /**
- * Sorts requested tasks by whether they must still be bought. The database decides, so that a duplicate delivery is
+ * Finds out which requested tasks must still be bought. The database decides this, so duplicate deliveries are
  * discarded.
  */
 export function sortTasks(

@@ -184,7 +184,7 @@ export interface Reservation {
   readonly version: string
   /** True if the decision holds as long as the credits suffice, whatever other workers do. */
   readonly steady: boolean
-  /** New values for the account, without its sums. They are written only if the account is unchanged. */
+  /** New values for the account, apart from its totals. They are written only if the account has not changed. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -206,7 +206,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of the run's list, as read from the database; null if the list has no budget. */
+    /** Budget of the run's list, as read from the database, or null if the list has no budget. */
     list: ListBudgetUse | null
   }[]
   readonly grants: readonly {

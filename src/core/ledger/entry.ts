@@ -1,4 +1,4 @@
-// Converts a finished call into an entry: the record written to the ledger and the database.
+// Converts a finished call into an entry, the record that is stored in the ledger.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { refusedRows } from '../../base/answer.ts'

@@ -60,7 +60,7 @@ export async function closeWorker(db: Database, worker: WorkerName): Promise<voi
   await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }
 
-/** Finds in-flight calls of workers with an expired lease, oldest first, and their accounts. */
+/** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
 function findAbandoned(
   db: Database,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -82,8 +82,8 @@ function findAbandoned(
 const largestSkewMs = 5_000
 
 /**
- * Throws if this host's clock is wrong. Its worker would treat other workers' jobs as stalled, and run its own jobs at
- * the wrong time.
+ * Throws if this host's clock is wrong, because its worker would treat other workers' jobs as stalled, and run its own
+ * jobs at the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
@@ -104,8 +104,8 @@ type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'
 const together = 100
 
 /**
- * A worker's lease. Until it expires, other workers leave the worker's calls alone. It is tracked on the database's
- * clock and on both clocks of this machine.
+ * A worker's lease. Until it expires, other workers leave the worker's calls alone. The lease is tracked on the
+ * database's clock and on both clocks of this machine.
  */
 export class Lease {
   readonly worker: number
@@ -223,7 +223,7 @@ export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if a call that starts now ends within the term by both clocks, because either clock may be behind. */
+/** True if a call that starts now ends within the term by both clocks. Either clock can show that the term is over. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
@@ -231,7 +231,8 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 /** Number of heartbeats per lease period. */
 export const beats = 6
 /**
- * After an outage of more than this many heartbeats, other workers get the same time before their calls are given up.
+ * After an outage of more than this many heartbeats, other workers get as many heartbeats before their calls are given
+ * up.
  */
 const sparedBeats = 2
 

@@ -4,14 +4,14 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Days in a time zone, from the first to the last, both inclusive. */
+/** A range of days in a time zone, including both ends. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
   readonly zone: string
 }
 
-/** An account with its spending and its credit floor, which is the floor in force or that of its last worker. */
+/** An account with its spending and its credit floor. Without a live worker, the floor is the last worker's. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */

@@ -15,7 +15,7 @@ export interface Cost {
   /** True while the first call in a new price class is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Highest costs before the recent calls. */
+  /** Highest costs of calls that are older than the recent ones. */
   readonly earlier: Peak
 }
 
@@ -48,7 +48,7 @@ export function higher(a: Peak, b: Peak): Peak {
 
 export type Costs = ReadonlyMap<string, Cost>
 
-/** Costs in a class that were reported together. */
+/** Costs from one batch of calls, in one price class. */
 export interface ReportedCosts {
   readonly peak: Peak
   readonly cheapest: number
@@ -73,7 +73,7 @@ export function addCost(
 /** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
 export interface Bound {
   readonly alone: number
-  /** Higher than `alone` while few costs in the price class are known. */
+  /** This bound is higher than `alone` while few costs in the price class are known. */
   readonly among: number
   readonly unseen: boolean
 }
@@ -93,13 +93,13 @@ export function boundOf(costs: Costs, name: string): Bound {
   return { ...boundOfSeen(cost), unseen: false }
 }
 
-/** Returns the highest bounds of all classes; null if no cost is known. */
+/** Returns the highest bounds of all classes, or null if no cost is known. */
 export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
   const bounds = seen.map((cost) => {
     const { alone, among } = boundOfSeen(cost)
-    // The margin for few known costs applies only to a call's own class.
+    // The margin for a class with few known costs does not apply to other classes.
     return { alone, among: cost.seen < constants.trustedAfter ? alone : among }
   })
   return {
@@ -122,22 +122,22 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls in this class; null if there were none recently. */
+  /** Average cost of the newest calls in this class, or null if there were none recently. */
   readonly average: number | null
 }
 
 export interface Funds {
-  /** Credits left after the calls in flight; null if no balance was ever reported. */
+  /** Credits left after the calls in flight, or null if no balance was ever reported. */
   readonly remaining: number | null
   readonly observedAt: Date | null
-  /** Floor in force; null if no worker is alive. */
+  /** Floor in force, or null if no worker is alive. */
   readonly floor: number | null
   readonly costs: readonly ClassCost[]
 }
 
 const newest = 2000
 
-/** Reads the balance and the costs; both are missing for an unused account. */
+/** Reads the balance and the costs. An unused account has neither. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

@@ -54,7 +54,7 @@ export async function reserve(
   return nothing({ kind: 'wait', ms: contendedMs })
 }
 
-/** Returns each task's call; null if the rows behind the decision have changed. */
+/** Returns each task's call, or null if the rows behind the decision have changed. */
 async function write(
   db: Database,
   spender: Spender,
@@ -86,7 +86,7 @@ export interface Reserved {
   /** Tasks that are not due yet, or whose query is in flight. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
-  /** Number of calls that the balance allows; null if it is unknown. */
+  /** Number of calls that the balance allows, or null if it is unknown. */
   readonly affordable: number | null
 }
 
@@ -201,7 +201,7 @@ interface DecidedAdmission {
   readonly rules: Rules
 }
 
-/** Builds the reservation; null if the decision changes nothing. */
+/** Builds the reservation, or returns null if the decision changes nothing. */
 export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)

@@ -45,7 +45,7 @@ export interface Patience {
 const retryMs = 1_000
 const longestRetryMs = 60_000
 
-/** Returns a task's state after one of its calls ended; null if it does not change. */
+/** Returns a task's state after one of its calls ended, or null if it does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {

@@ -50,7 +50,7 @@ function toReported(seq: number | null, least: number | null, untold: number): A
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** Returns the values of an account that a reservation changes, without its sums. */
+/** Returns the account values that a reservation changes, apart from totals. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -147,7 +147,10 @@ export type CallEnding =
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True for an answer, whose cost is a price in its price class. The cost of a free rejection is not a price. */
+      /**
+       * True if the cost counts as a price in its price class, as for an answer. The cost of a free rejection does not
+       * count.
+       */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
@@ -184,7 +187,7 @@ export interface Change {
     readonly used: number
     readonly remaining: number
   } | null
-  /** Lowest reported balance; null if none was reported. */
+  /** Lowest reported balance, or null if none was reported. */
   readonly least: number | null
   /** Credits used by answers without a balance. */
   readonly untold: number
@@ -201,7 +204,7 @@ export interface Change {
 export interface SlowDown {
   /** Start time of the newest call with a rate-limit response. */
   readonly startedAt: number
-  /** Longest wait that a reply requested; null if no reply named a wait. */
+  /** Longest wait that a reply requested, or null if no reply named a wait. */
   readonly waitMs: number | null
   /** True if a reply named no wait, so that our own backoff also applies. */
   readonly unnamed: boolean
@@ -335,7 +338,7 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest recently reported balance for the account; null if none was reported. */
+  /** Lowest recently reported balance for the account, or null if none was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
@@ -413,12 +416,12 @@ export async function saveSettlement(
   })
 }
 
-/** Maximum tries to record a batch. A call or its task changes only if another worker gives up the call. */
+/** Maximum number of tries to record a batch. A call or its task changes only if another worker gives up the call. */
 const mostTries = 5
 
 /**
- * Records answers, credits and task states in one transaction, so that an answer received is never bought again.
- * Effects are computed without locks, and written only if the calls have not changed.
+ * Records answers, credits and task states in one transaction, so that a received answer is never bought again. Effects
+ * are computed without locks, and written only if the calls have not changed.
  */
 export async function settleCalls(db: Database, rules: SettlementRules, entries: readonly Entry[]) {
   for (let tries = 1; ; tries += 1) {
@@ -492,14 +495,14 @@ export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be retried; null if the task has ended or the time is unknown. */
+  /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
   readonly waitMs: number | null
 }
 
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
-  /** Estimated cost; set if the answer reported none. */
+  /** Estimated cost, if the answer reported none. */
   readonly estimate?: number
 }
 
@@ -695,7 +698,9 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Returns the stops that these replies start. The statement that writes them also decides which older stops end. */
+/**
+ * Returns the stops that a batch's replies start. The statement that writes them also decides which older stops end.
+ */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

@@ -4,7 +4,7 @@ import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Returns the stop that ends a drain; null if no stop applies to this key and floor. */
+/** Returns the stop that ends a drain, or null if no stop applies to this key and floor. */
 export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
@@ -58,8 +58,8 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
 }
 
 /**
- * Returns the kind of budget that made tasks unaffordable within the given time, run or list budget; null if none
- * became unaffordable.
+ * Returns the kind of budget, run or list, that made tasks unaffordable within the given time, or null if there were no
+ * such tasks.
  */
 export async function leftUnaffordable(
   db: Database,
@@ -88,8 +88,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display: the lowest one among the answers that arrived while the newest call was in flight. The
- * ledger itself uses the lower, provable balance.
+ * Reported balance, for display: the lowest balance in the answers that arrived while the newest call was in flight.
+ * The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
@@ -100,7 +100,7 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-/** Returns an account's newest known balance; null before the first report. */
+/** Returns an account's newest known balance, or null before the first report. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const known = await db
     .selectFrom('accounts as a')
@@ -111,8 +111,8 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
 }
 
 /**
- * Floor in force for an account `a`: the highest floor of its live workers. It applies to all of them. Null if no
- * worker is alive.
+ * Floor in force for an account `a`, or null if no worker is alive. The highest floor of the live workers applies to
+ * all of them.
  */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)

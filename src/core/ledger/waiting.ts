@@ -119,7 +119,7 @@ export async function anyLost(db: Database, account: number): Promise<boolean> {
   return rows[0]?.any ?? false
 }
 
-/** Takes a slot in the account's rate limit; false if no slot is free. */
+/** Takes a slot in the account's rate limit, or returns false if no slot is free. */
 export async function takeTurn(
   db: Database,
   { account, perSecond }: { account: number; perSecond: number },
@@ -134,7 +134,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats answers for an idempotency key; null if it does not. */
+/** Stores how long the API repeats answers for an idempotency key, or null if the API does not repeat them. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -160,7 +160,7 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** The list's budget for the run's month; null if the list has no budget. */
+  /** The list's budget for the run's month, or null if the list has no budget. */
   readonly list: ListBudgetUse | null
   /** True if a call for the task or its query is in flight, or if a lost answer may still arrive. */
   readonly busy: boolean

@@ -34,7 +34,7 @@ const patience = {
 // Locks are renewed after half their duration.
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
-/** Opens the backend. `id` separates the queues of several databases that share a Redis. */
+/** Opens the backend. `id` separates the queues of several databases that share one Redis server. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
   if ('pool' in store) {
     const { pool } = store
@@ -93,7 +93,9 @@ const redisOptions: RedisOptions = {
   reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
-/** Connects to a Redis that responds and never evicts keys. Each worker opens an additional blocking connection. */
+/**
+ * Connects to a Redis server that responds and never evicts keys. Each worker opens an additional blocking connection.
+ */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
   try {
@@ -161,7 +163,7 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
     if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // The driver reports the cause only once, and then only "Connection is closed."
+    // The driver reports the cause only once. Later errors only say "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
@@ -171,7 +173,7 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
   }
 }
 
-/** Rejects a Redis that may evict keys, because its jobs would lose their data. */
+/** Rejects a Redis server that may evict keys, because its jobs would lose their data. */
 function refuseForgetful(memory: string): void {
   const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(memory)?.[1]?.trim()
   const policy = value('maxmemory_policy') ?? 'noeviction'

@@ -1,4 +1,4 @@
-// Reads the slices that have open tasks, and closes runs without any.
+// Reads the slices that have open tasks, and closes runs that have none.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -21,7 +21,7 @@ export interface OpenTask extends Query {
   readonly refused: boolean
 }
 
-/** Reads open tasks in a slice's current round; null if a later round is queued or no task is open. */
+/** Reads open tasks in a slice's current round, or returns null if a later round is queued or no task is open. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: SliceJob,
@@ -68,7 +68,7 @@ const nothingOpen = sql`
 
 /**
  * Ends runs without an open task. The runs are locked first, in a separate statement, so that the update sees slices
- * that a planner added meanwhile.
+ * added by a planner that held the locks.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {

@@ -35,8 +35,8 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. Many listeners are no leak, because one process may
-  // do many nightly runs.
+  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
+  // may do many nightly runs.
   pool.setMaxListeners(0)
   try {
     await connect(pool)
@@ -56,8 +56,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 const firstTries = 3
 
 /**
- * Connects the pool before its first use, because the queue does not retry requests that wait for a connection that was
- * never established.
+ * Connects the pool before its first use. The queue does not retry requests on a connection that was never established.
  */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {

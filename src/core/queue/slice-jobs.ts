@@ -5,7 +5,7 @@ import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
-/** The data of a job: a slice of a run, in one of its rounds. */
+/** Job data: a slice of a run, in one of the slice's rounds. */
 export interface SliceJob {
   readonly run: number
   readonly slice: number
@@ -113,7 +113,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
     data,
     opts: {
       jobId: jobId(data),
-      // Set even for position 0, because a job without a priority runs before all other jobs.
+      // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
       // These retries cover brief store failures. Task retries are counted in the database.

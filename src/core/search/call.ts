@@ -17,7 +17,7 @@ export type Reply =
       /** True if the body exceeds the size limit, or if its compressed data ends too early. */
       readonly truncated: boolean
       readonly retryAfter: string | null
-      /** How long the API repeats an answer for the same idempotency key, charging only once; null if not reported. */
+      /** Time for which the API repeats an answer to the same idempotency key, or null if the API reports none. */
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
@@ -70,8 +70,8 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
     })
   return {
     /**
-     * Makes a call. Never throws, because every outcome is a reply. An API with idempotency keys charges repeated keys
-     * once.
+     * Makes a call. Never throws, because every outcome is a reply. If the API supports idempotency keys, it charges
+     * requests with the same key only once.
      */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
@@ -87,11 +87,11 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   }
 }
 
-// After a freeze, deadlines may have passed while complete answers wait in the sockets. Sockets are read in small
-// pieces.
+// If this process was frozen, deadlines may have passed while complete answers wait in the sockets. Sockets are read in
+// small pieces.
 const frozenMs = 250
 const readingMs = 500
-/** Additional event-loop turns to wait, because a busy machine may use all of `readingMs` for other work. */
+/** Number of additional event-loop turns to wait, because a busy machine may use all of `readingMs` for other work. */
 const looks = 50
 
 /** Reads data that has already arrived before a paid call is aborted, because timers run before sockets are read. */
@@ -174,7 +174,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
-  /** Error that ended the exchange; null if the response is complete or too large. */
+  /** Error that ended the exchange, or null if the response is complete or too large. */
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly status: number | null
   readonly headers: Headers
@@ -182,7 +182,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** One request on one socket. Each exchange ends exactly once, and is never sent twice. */
+/** A request on a socket. It ends exactly once, and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -271,8 +271,8 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 }
 
 /**
- * Decompresses a body that was compressed without request. A body that is incomplete or too large is marked as
- * truncated, and one with an unknown encoding is kept as received.
+ * Decompresses a body that was compressed although compression was not requested. A body that is incomplete or too
+ * large is marked as truncated. A body with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string) {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -301,12 +301,13 @@ export async function inflate(bytes: Buffer, encoding: string) {
     : { bytes: inflated, truncated: !whole }
 }
 
-// If a socket idles longer, the server may close it just as a request is sent, and a paid call would be lost. Under
-// load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two seconds is used.
+// Maximum idle time of a socket. After that, the server may close the socket just as a request is sent, and a paid call
+// would be lost. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus
+// two seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// If a socket breaks before any response, the server closes idle sockets early. For this long, each call then gets its
-// own socket.
+// After a socket breaks before any response, each call gets its own socket for this long, because the server closes
+// idle sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
@@ -344,7 +345,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips each leading `100 Continue`; null if the last of them is incomplete. */
+/** Strips each leading `100 Continue`, or returns null if the last of them is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

@@ -2,7 +2,7 @@
 
 import pLimit from 'p-limit'
 
-/** The lanes of one process, each of which is the right to have one paid call in flight. */
+/** The lanes of a process. Each lane allows one paid call in flight. */
 export type Lanes = ReturnType<typeof openLanes>
 
 /**
@@ -21,7 +21,10 @@ export function openLanes(lanes: number, ahead = 0) {
       // While more than half of the ready calls are left, none are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /** Sets the number of calls in flight or ready. An increase takes effect at once, and a decrease as calls end. */
+    /**
+     * Sets the number of calls in flight or ready. An increase takes effect at once; a decrease takes effect as calls
+     * end.
+     */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

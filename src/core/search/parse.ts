@@ -21,11 +21,11 @@ import { isObject, type Readable, readBody } from './json.ts'
 
 /** A body's content. The reply's status also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field; null if it is missing or unreadable. */
+  /** The `success` field, or null if it is missing or unreadable. */
   readonly success: boolean | null
-  /** The query named in the body; null if the body names none. */
+  /** The query named in the body, or null if the body names none. */
   readonly query: string | null
-  /** The answer. If the body cannot be read, the answer contains only the reason, and no rows. */
+  /** The answer. If the body cannot be read, the answer has a reason and no rows. */
   readonly answer: Answer
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
@@ -117,8 +117,8 @@ interface Item<T> {
 }
 
 /**
- * Reads list items with their positions. `exact` is the list if its rows hold it exactly; otherwise it is empty, and
- * the original is stored too.
+ * Reads list items with their positions. `exact` contains the list if the rows hold it exactly. Otherwise, `exact` is
+ * empty, and the original list is stored too.
  */
 function readList<T>(
   fields: JsonObject,
@@ -241,7 +241,7 @@ function textOf(thing: JsonObject, name: string): string {
 const textField = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 
-// No call costs a million credits. Such a value is wrong, and would raise the bound of every later call.
+// No call costs a million credits. A larger value is wrong, and would raise the bound of every later call.
 const mostCredits = 1_000_000
 const digits = z
   .string()
@@ -249,7 +249,7 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Smallest fractions of a credit to distinguish. Finer fractions are rounding errors, as in 0.1 + 0.2. */
+/** Costs are rounded to a millionth of a credit. Finer fractions are rounding errors, as in 0.1 + 0.2. */
 const decimals = 1_000_000
 /**
  * A number of credits, possibly with a fraction. The ledger counts whole credits: costs are rounded up, balances down.
@@ -268,7 +268,7 @@ const cost = amount
   .pipe(z.int().min(0).max(mostCredits))
   .optional()
   .catch(undefined)
-// A paid search cannot leave a negative balance. Such a value is wrong, and would stop an account that has credits.
+// A paid search cannot leave a negative balance. A negative value is wrong, and would stop an account that has credits.
 const balance = amount
   .transform((credits) => Math.floor(credits))
   .pipe(z.int().min(0))
@@ -297,7 +297,7 @@ const entityShape = z.object({
   type: textField,
 })
 
-/** Fields in which a body describes itself: success, the query, and the error. */
+/** Fields that describe the body itself: success, the query, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -367,7 +367,7 @@ const domains = new Recent<Domain>()
 const recentEntities = new Recent<Entity>()
 const recentClusters = new Recent<Term>()
 
-/** Returns a host's domain, which all spellings share. A different original spelling is stored with the result. */
+/** Returns a host's domain, which is the same for all spellings. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
   return domains.get(given, () => {
     const host = asciiHost(given)
@@ -419,8 +419,8 @@ export function readAddress(url: string): { readonly host: string | null; readon
 }
 
 /**
- * Returns the registrable domain by the public suffix list, including private suffixes; null if there is none, as for
- * an IP address.
+ * Returns the registrable domain by the public suffix list, including private suffixes, or null if there is none, as
+ * for an IP address.
  */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)

@@ -23,7 +23,7 @@ export type Verdict =
   | ({ readonly kind: 'key_refused' | 'blocked' | 'no_credit' | 'refused' } & Reason & Bill)
   /**
    * `waitMs` is null if the API names no wait. For `faulty`, it only delays this task's next try: a 5xx reply may have
-   * been charged, so it is no request to slow down.
+   * been charged, so it is not a request to slow down.
    */
   | ({ readonly kind: 'slow_down' | 'faulty'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'lost' | 'unsent' } & Reason)
@@ -60,7 +60,7 @@ export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
-/** Returns the answer in a reply. It has no rows if the reply is a rejection or answers a different query. */
+/** Returns the answer in a reply. The answer has no rows if the reply is a rejection or is for a different query. */
 function answerOf(
   { success, query, answer, refusal }: Reading,
   { status, q, origin }: Pick<StoredBody, 'status' | 'q' | 'origin'>,
@@ -84,7 +84,9 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Upper case comes last, because it also merges the two forms of small sigma, and ß with ss. */
+/**
+ * Prepares a text for comparison. Upper case comes last, because it merges both forms of small sigma, and ß with ss.
+ */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
@@ -106,9 +108,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/**
- * Parses Retry-After in seconds or as a date, limited to the range from 1 second to 1 hour; null for any other text.
- */
+/** Parses Retry-After in seconds or as a date, limited to 1 second to 1 hour, or returns null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -133,7 +133,7 @@ interface Consequence {
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /**
-   * Charge to assume if the body reports none. `priced`: the charge is unknown, and a reported one is a price in the
+   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge is a price in the
    * price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
@@ -148,7 +148,7 @@ export const policy = {
   answered: { task: 'answered', money: 'priced', stops: null },
   // 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // 401 or 403 from a proxy in front of the API, which rejects the query. This says nothing about the key.
+  // 401 or 403 from a proxy in front of the API, which rejected the query, not the key.
   blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },

@@ -250,7 +250,7 @@ class Gathering<T> {
 /** Maximum number of answers in a batch. */
 export const mostTogether = 128
 
-/** Maximum number of answers that wait to be stored before buying pauses. They use memory and log space. */
+/** Maximum number of answers that wait to be stored before buying pauses. Waiting answers use memory and log space. */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
@@ -276,7 +276,7 @@ export function mostFlying(lanes: number, ahead: number): number {
 }
 
 /**
- * Number of slices to process at once. They must provide enough calls, because a slice lasts as long as its slowest
+ * Number of slices to process at once. They must contain enough tasks, because a slice lasts as long as its slowest
  * task.
  */
 export function slotsFor(lanes: number): number {

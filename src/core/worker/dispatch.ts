@@ -29,7 +29,7 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Countdown for each task in flight; null if the task was handed back during its reservation. */
+  /** Countdown for each task in flight, or null if the task was handed back during its reservation. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -96,7 +96,8 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // Set right after the check, without an `await` in between, so that tasks arriving from now on restart the loop.
+    // This is set right after the check, without an `await` in between, so that tasks arriving from now on restart the
+    // loop.
     this.#running = false
   }
 

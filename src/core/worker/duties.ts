@@ -1,4 +1,4 @@
-// Does a worker's periodic duties: lease, crash recovery, lost jobs, finished runs, and changes to the key file.
+// Carries out a worker's periodic duties: lease, crash recovery, lost jobs, finished runs, and key file changes.
 
 import { readFile } from 'node:fs/promises'
 import { count } from '../../base/cli/text.ts'
@@ -57,7 +57,7 @@ export class Upkeep {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** True if any task is open; null if the database did not answer. */
+  /** True if any task is open, or null if the database did not answer. */
   async look(): Promise<boolean | null> {
     await this.#lookAtQueue()
     try {
@@ -194,7 +194,7 @@ class KeyFile {
     this.#report(`the key file ${this.#path} contains a new key, which is used from now on`)
   }
 
-  /** Reads a new key from the file; null if the text is unchanged or cannot be a key. */
+  /** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
   async #read(): Promise<Secret | null> {
     const text = await readFile(this.#path, 'utf8').catch(() => '')
     if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
@@ -202,7 +202,7 @@ class KeyFile {
     return found.fingerprint() === this.#present.fingerprint() ? null : found
   }
 
-  /** Rejects a key of the other kind, because test and live keys have separate balances and answers. */
+  /** Rejects a test key in place of a live key, or vice versa, because their balances and answers are separate. */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
@@ -251,7 +251,7 @@ export class Waits {
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
-  /** Returns the pause of all open tasks if it is longer than a drain would wait; otherwise null. */
+  /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null

@@ -75,8 +75,8 @@ export class Brake {
   }
 
   /**
-   * Returns why a call must not be sent any more, or null. `term` is the lease before the reservation: between that
-   * lease and a later renewal, the call may have been given up.
+   * Returns why a call must not be sent any more, or null. `term` is the lease as it was before the reservation: if it
+   * expired before the next renewal, the call may have been given up.
    */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options

@@ -14,7 +14,7 @@ const lineMs = 10_000
 const restShare = 20
 const minuteMs = 60_000
 
-/** Where progress is shown: on one line that is redrawn, or on a log line every ten seconds. */
+/** Where progress is shown: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly report: (line: string) => void
@@ -135,16 +135,16 @@ function spendableOf(
 export interface WorkProgress {
   /** Tasks that this worker has completed. */
   readonly done: number
-  /** Open tasks in all runs; null until they are counted. */
+  /** Open tasks in all runs, or null until they are counted. */
   readonly left: number | null
   /** Tasks per second, across all workers. */
   readonly perSecond: number
   readonly flying: number
   /** Balance in the newest answer. */
   readonly remaining: number | null
-  /** Credits that can still be spent, and what limits them; null until known. */
+  /** Credits that can still be spent and what limits them, or null until known. */
   readonly spendable: Spendable | null
-  /** Average cost of an answer; null before the first answer. */
+  /** Average cost of an answer, or null before the first answer. */
   readonly price: number | null
   /** Reason why nothing is being bought. */
   readonly still: string | null

@@ -142,13 +142,13 @@ export interface Summary {
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
-  /** Tasks that must wait longer than a drain waits, with the first one's query; null if there are none. */
+  /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   readonly waiting: Waiting | null
-  /** Cost of the same calls at earlier prices; null if one of the prices is unknown. */
+  /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
   readonly credits_expected: number | null
   /** Unsuccessful tasks in this worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
-  /** Median and 95th percentile of call latency; null without calls. */
+  /** Median and 95th percentile of call latency, or null without calls. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
 }
@@ -162,7 +162,7 @@ export interface Waiting {
 /** Average price of a call in each price class. */
 export type Prices = ReadonlyMap<string, number>
 
-/** Window for measuring the rate. Times below `shortestMs` are too short. */
+/** Window for measuring the rate. No rate is measured over less than `shortestMs`. */
 const paceMs = 60_000
 const shortestMs = 500
 
@@ -299,7 +299,7 @@ export class Latencies {
     this.#size += 1
   }
 
-  /** Returns the latency in milliseconds below which this share of calls lies; null before the first call. */
+  /** Returns the latency in milliseconds below which this share of calls lies, or null before the first call. */
   within(share: number): number | null {
     let seen = 0
     for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {

@@ -130,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the remaining slices. They return none while the account is stopped.
+  // Other workers hold the remaining slices, and keep them while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })

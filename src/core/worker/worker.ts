@@ -57,7 +57,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // Opened after abandoned logs are settled, because removing them may free the space that the new log needs.
+  // The log is opened after abandoned logs are settled, because removing those may free the space that it needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -209,7 +209,7 @@ export class Worker {
     return this.#handling
   }
 
-  /** Milliseconds since the last delivery of a slice; 0 while a slice is being processed. */
+  /** Milliseconds since the last delivery of a slice, or 0 while a slice is being processed. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
@@ -327,7 +327,7 @@ class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
   /**
-   * How long the API repeats an answer. Undefined before the first answer; until then, the value stored by earlier
+   * Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
    * workers applies.
    */
   #replayMs: number | null | undefined = undefined

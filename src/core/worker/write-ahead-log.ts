@@ -1,4 +1,4 @@
-// Writes each reply to a file in MILL_HOME until it is in the database, so that a crash loses no received answer.
+// Keeps each reply in a file in MILL_HOME until the reply is in the database, so that a crash loses no received answer.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -113,8 +113,7 @@ export class WriteAheadLog {
   }
 
   /**
-   * Writes a reply. From then on, it survives a crash of this process, and after the next flush also a crash of the
-   * machine.
+   * Writes a reply. The reply then survives a crash of this process and, after the next flush, a crash of the machine.
    */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
@@ -377,7 +376,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Reads a record's head; null if no record begins at `start`. */
+/** Reads a record's head, or returns null if no record begins at `start`. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
@@ -410,7 +409,7 @@ function ifThere<T>(look: () => T): T | null {
   }
 }
 
-/** Returns undefined if the file or its folder is missing. */
+/** Reads a file's status, or returns undefined if the file or its folder is missing. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file)
@@ -440,8 +439,8 @@ export function expectLogFolder(mill: Mill): void {
 }
 
 /**
- * Opens a worker's log with space for all answers that may wait at once. If space is too small, throws before anything
- * is bought.
+ * Opens a worker's log with space for all answers that may wait at once. If there is too little space, throws before
+ * anything is bought.
  */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)

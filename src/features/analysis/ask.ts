@@ -12,10 +12,10 @@ import { Misuse } from '../../base/errors.ts'
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Index of the value that is a day. If it is "newest", a date replaces it before the statement runs. */
+  /** Index of the value that is a day. The value "newest" is replaced with a date before the statement runs. */
   readonly day?: number
   readonly timeoutMs: number
-  /** Origins of answers to show. If undefined, the database default applies, normally live. */
+  /** Origins of answers to show. If undefined, the database default applies, which is normally live. */
   readonly origins?: string | undefined
   /** If true, answers from suspect runs are included. */
   readonly suspects?: boolean
@@ -94,7 +94,6 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // By default, the database settings apply.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // All rows are read, so the planner must not optimize for the first ones.
     cursor_tuple_fraction: '1',
@@ -103,7 +102,7 @@ async function beginReading(
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 
-/** Replaces the day in advance. With a constant date, the planner can restrict the statement to that day's rows. */
+/** Replaces "newest" with a date. With a constant date, the planner can restrict the statement to that day's rows. */
 async function nameDay(
   client: PoolClient,
   { values = [], day, slice, warn }: Inquiry,

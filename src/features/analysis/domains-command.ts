@@ -56,7 +56,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** Prepares an action that changes a table; null for a read-only action. */
+/** Prepares an action that changes a table, or returns null for a read-only action. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,

@@ -6,11 +6,11 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** One of our own or a rival's domains, with its label and period. Missing dates are null. */
+/** A domain of our own or of a rival, with its label and period. Missing dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** The domain's brand; null if it is the same as the label. */
+  /** The domain's brand, or null if it is the same as the label. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
@@ -157,7 +157,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds one of our own or a rival's domains. Replaces a line with the same start date. */
+/** Adds a domain of our own or of a rival. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -185,7 +185,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command. If it was itself an undo, the changes are made again. */
+/** Undoes the last command. Undoing an undo makes the changes again. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')
@@ -218,7 +218,7 @@ export interface DomainDay {
   readonly top3: number
   readonly top10: number
   readonly top20: number
-  /** Share of voice; null if the day has no weights. */
+  /** Share of voice, or null if the day has no weights. */
   readonly share: number | null
   /** True if there are too few answers for a comparison with other days. */
   readonly thin: boolean
@@ -243,8 +243,8 @@ interface ShareSpan extends DaySpan {
 }
 
 /**
- * Reads the daily sums of some domains, as in analysis.share_of_voice and position_buckets. A domain without a row had
- * no results on that day.
+ * Reads the daily sums of some domains. The numbers match analysis.share_of_voice and position_buckets. A domain
+ * without a row had no results on that day.
  */
 export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
@@ -257,7 +257,7 @@ export interface KnownDomain {
   readonly label: string | null
 }
 
-/** Finds a domain by name; null if no answer or domain line contains it. */
+/** Finds a domain by name, or returns null if no answer or domain line contains it. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [
@@ -283,7 +283,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Shares of clicks across all answered queries: first on the later day, then on the earlier one. */
+  /** `share` and `previousShare` are shares of clicks across all answered queries, on the later and the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
@@ -291,7 +291,8 @@ export interface DomainRow {
 }
 
 /**
- * Reads domains by their share on a span's last answered day, compared with the first one. Our own domains come first.
+ * Reads domains by their share on the last answered day of a span, compared with the first answered day. Our own
+ * domains come first.
  */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })

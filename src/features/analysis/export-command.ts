@@ -85,8 +85,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
 }
 
 /**
- * Chooses the format by the flag or by the file extension. A contradiction is rejected, because it would mislead
- * readers.
+ * Chooses the format by the flag or by the file extension. Rejects a contradiction, because it would mislead readers.
  */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
@@ -250,7 +249,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server keeps each column's type, and all digits of numbers and times. The statement selects `line.*`, because a
-  // column may be named line.
+  // The server writes the JSON, because it knows each column's type and all digits of numbers and times. The statement
+  // selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

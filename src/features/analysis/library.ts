@@ -21,7 +21,7 @@ interface Parameter {
 }
 
 export interface Question {
-  /** Name of the question's file, followed by a dash and the variant for variants, as in `keyword-history`. */
+  /** Name of the question's file. For a variant, a dash and the variant's name follow, as in `keyword-history`. */
   readonly name: string
   /** The file's first line, which states the question in words. */
   readonly asks: string
@@ -43,8 +43,8 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
 }
 
 /**
- * Splits a file into its questions. The first one is named like the file, and each further one starts with `-- show
- * NAME:`.
+ * Splits a file into its questions. The first question is named after the file. Each further question starts with `--
+ * show NAME:`.
  */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)

@@ -89,8 +89,8 @@ interface ListRunDay {
 export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
- * Reads a list's daily coverage and cost, newest first. `cached` gets a key that changes only with the day's coverage,
- * or null if the day's sums are not stored.
+ * Reads a list's daily coverage and cost, newest first. Coverage is read through `cached`, with a key that changes only
+ * if the coverage changes. The key is null if the day's sums are not stored.
  */
 export async function readListDays(
   db: Database,
@@ -118,7 +118,7 @@ interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** If true, reads only queries that are written differently in the list. */
+  /** If true, reads only queries whose line in the list differs from the query. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number

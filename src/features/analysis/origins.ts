@@ -19,7 +19,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Returns the origins of all stored answers if the views show none of them; otherwise null. */
+/** Returns the origins of all stored answers if the views show none of them, or null otherwise. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const rows = await readRows<{ shown: boolean; there: string | null }>(db, 'read_hidden_origins', {
     asked: asked ?? null,
@@ -28,7 +28,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
   return found === undefined || found.shown ? null : found.there
 }
 
-/** Returns a hint if the database has answers, but the views show none of them; otherwise null. */
+/** Returns a hint if the database has answers but the views show none of them, or null otherwise. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
@@ -36,7 +36,7 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 }
 
 /**
- * Returns a reader's default origins. An embedded database without live answers shows the origins that it has. For a
+ * Returns a reader's default origins. An embedded database without live answers shows the origins of its answers. For a
  * configured database, the user chooses the origins.
  */
 export async function firstOrigins(

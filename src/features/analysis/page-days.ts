@@ -5,7 +5,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Finds a page by id; null if there is none. */
+/** Finds a page by id, or returns null if there is none. */
 export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
@@ -61,7 +61,7 @@ export function readNewestAnswers(
   })
 }
 
-/** Reads a page's daily sums, under all spellings of its URL. They are computed like a domain's sums. */
+/** Reads a page's daily sums, under all spellings of its URL. These sums are computed like a domain's. */
 export function readPageHoldings(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },
@@ -71,7 +71,7 @@ export function readPageHoldings(
 
 /** A page's position change for a query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain that now has the page's previous position; null if it is unknown or there was no previous position. */
+  /** Domain that now has the page's previous position, or null if it is unknown or there was no previous position. */
   readonly taker: string | null
 }
 

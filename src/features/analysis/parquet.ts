@@ -64,7 +64,7 @@ class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // Not awaited, because the writer returns a promise only if its output does.
+    // This call needs no `await`, because the writer returns a promise only if its output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -187,13 +187,13 @@ function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   return { name, schema, said: schema, read }
 }
 
-/** Returns the days since 1970; null for infinity. */
+/** Returns the days since 1970, or null for infinity. */
 function readDate(given: string): number | null {
   const time = Date.parse(`${given}T00:00:00Z`)
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Returns the microseconds since 1970, which is the server's resolution; null for infinity. */
+/** Returns the microseconds since 1970, which is the server's resolution, or null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

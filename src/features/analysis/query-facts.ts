@@ -8,7 +8,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
-/** Finds a query by id; null if there is none. */
+/** Finds a query by id, or returns null if there is none. */
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
@@ -79,7 +79,7 @@ export function readDayRanks(
   return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
-/** One of the first results in an answer that was bought. The page is null if the result names none. */
+/** One of the first results in an answer that was bought. The page is null if the result names no page. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
@@ -125,7 +125,7 @@ export interface Serp {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly credits: number | null
-  /** Size of the body as received; null if it is no longer stored. */
+  /** Size of the body as received, or null if it is no longer stored. */
   readonly bytes: number | null
 }
 
@@ -136,11 +136,11 @@ export interface SerpWords {
   readonly text: string
   /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Id of the query with the same text as the related search; null if there is none. */
+  /** Id of the query with the same text as the related search, or null if there is none. */
   readonly query: string | null
 }
 
-/** Reads the answer to a query on a day; null if none is shown. */
+/** Reads the answer to a query on a day, or returns null if none is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
   const rows = await readRows<Serp>(db, 'read_serp', { query, day })
   return rows[0] ?? null
@@ -183,7 +183,7 @@ export async function readNeighbours(
   return rows[0] ?? { before: null, after: null }
 }
 
-/** Reads the body of a call for this query; null if there is none, or it is no longer stored. */
+/** Reads the body of a call for this query, or returns null if it was never stored or is no longer stored. */
 export async function readKeptBody(db: Database, query: string, call: number) {
   const body = await db
     .selectFrom('raw_answers')
@@ -200,7 +200,7 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** The domain's position; null if the answer does not contain it. */
+  /** The domain's position, or null if the answer does not contain it. */
   readonly position: number | null
   readonly depth: number
 }
@@ -217,7 +217,7 @@ export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Reads the domains with the largest shares of voice on a day; empty without a day. */
+/** Reads the domains with the largest shares of voice on a day. Without a day, the result is empty. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },

@@ -18,7 +18,7 @@ export interface AskedSpan {
   readonly most: number
 }
 
-/** Determines the period. By default, it ends on the newest complete day. It never exceeds the maximum. */
+/** Determines the period. By default, it ends on the newest complete day. It is never longer than the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -43,7 +43,10 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Reads the version of the stored days in a period and of the two days compared; null if one of them is not stored. */
+/**
+ * Reads the version of the stored days in a period and of the two days compared, or returns null if one of them is not
+ * stored.
+ */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

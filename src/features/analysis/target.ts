@@ -17,7 +17,7 @@ export interface Target {
   readonly shown: string
   /** Path to write to. For a file, all links have been followed. */
   readonly path: string
-  /** Only a regular file is replaced, because a pipe or device must stay what it is. */
+  /** Kind of output. Only a regular file is replaced. Pipes and devices are written in place. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
@@ -57,7 +57,7 @@ const reasons: Readonly<Record<string, string>> = {
   EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',
 }
 
-/** Returns the format by the extension of a file or its link target; null if the extension is unknown. */
+/** Returns the format by the extension of a file or its link target, or null if the extension is unknown. */
 export function promisedFormat({ shown, path }: Target): string | null {
   const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
   return typed ?? end ?? null
@@ -94,11 +94,11 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
   // Two commands that write the same file must not share a draft, so its name is unique.
   const part = `${target.path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
-  // Also deleted on exit, because Ctrl-C ends the process without any other cleanup.
+  // The draft is also deleted on exit, because Ctrl-C ends the process without any other cleanup.
   process.once('exit', drop)
   try {
     drop()
-    // `wx` fails if the file exists, because it may be a link.
+    // `wx` fails if the file exists. An existing file with this name may be a link.
     await fill(target, open(part, 'wx'), pieces)
     await rename(part, target.path).catch((cause: unknown) => {
       throw unwritable(target.shown, cause)

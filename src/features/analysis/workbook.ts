@@ -64,7 +64,7 @@ function cell(
   return dateIn(text, column?.type) ?? fit(text)
 }
 
-/** Parses a number; null for NaN, infinity, and integers that a spreadsheet cannot hold exactly. */
+/** Parses a number, or returns null for NaN, infinity, and integers that a spreadsheet cannot hold exactly. */
 function numberIn(text: string): number | null {
   const number = Number(text)
   const exact = Number.isSafeInteger(number) || !/^-?\d+$/.test(text)
@@ -88,7 +88,7 @@ function isoOf(text: string, type: number | undefined): string | null {
   return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
 }
 
-/** Escapes `_x0041_`, which Excel would read as a character. */
+/** Escapes `_x0041_`, which Excel would replace with a character. */
 function escape(text: string): string {
   return text.replace(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_')
 }
