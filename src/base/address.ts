@@ -34,9 +34,7 @@ export function maskPassword(text: string): string {
 // Path of the search endpoint, which is added to the base address.
 const endpoint = /\/v1\/search\/*$/
 
-/**
- * Lists what is wrong with an API URL. Messages quote only its host and path, because the other parts may contain keys.
- */
+/** Lists what is wrong with an API URL. Messages quote only its host and path, because the rest may contain keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const named = url.username !== '' || url.password !== ''
@@ -95,10 +93,7 @@ export function readRedisAddress(text: string) {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/**
- * Reads the login for the sentinels, which have their own users. Returns null if the query string has an unknown
- * parameter.
- */
+/** Reads the login for the sentinels, which have their own users. Returns null for unknown parameters. */
 function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null

@@ -78,9 +78,7 @@ export interface Answer {
   readonly features: readonly Placed<Feature>[]
 }
 
-/**
- * Prefix of `parse_error` if the database rejected the rows of a readable answer. A reparse can store the rows later.
- */
+/** Prefix of `parse_error` if the database rejected the rows of a readable answer. A reparse can store these rows. */
 export const refusedRows = 'the tables refused its rows: '
 /** Prefix of `parse_error` if the API rejected the query but charged for it. The code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '

@@ -29,16 +29,12 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/**
- * Builds the error for the default branch of an exhaustive switch. The compiler proves that the branch is unreachable.
- */
+/** Builds the error for an exhaustive switch's default branch. The compiler proves that the branch is unreachable. */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/**
- * A known error. The message says what happened, why, and what to do. The class determines what the program does next.
- */
+/** A known error. Its message says what happened, why, and what to do. Its class determines what happens next. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
   // `new.target` is undefined in field initializers.

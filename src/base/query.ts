@@ -52,9 +52,7 @@ export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>)
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
 
-/**
- * Computes the key from the text and the tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`.
- */
+/** Computes a key from text and tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
 export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }

@@ -52,9 +52,7 @@ interface MillOptions {
 
 export const workerPool = { connections: 6, byKey: true } as const
 
-/**
- * Opens the components. A configured database must already be migrated. The embedded one is started and migrated here.
- */
+/** Opens the components. A configured database must already be migrated; the embedded one is started and migrated. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options

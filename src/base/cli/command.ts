@@ -198,10 +198,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   )
 }
 
-/**
- * Rejects a flag used as another flag's value: in `--as --dry-run`, the dry run would be lost and the command would
- * buy.
- */
+/** Rejects a flag as another flag's value: in `--as --dry-run`, the dry run would be lost and the command would buy. */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))
   for (const [index, word] of args.entries()) {

@@ -2,10 +2,7 @@
 
 import { isCheckout, isImage } from '../root.ts'
 
-/**
- * A command. The help, the README's table and the scripts in package.json are generated from or checked against this
- * list.
- */
+/** A command. The help, the README's table and package.json are generated from or checked against this list. */
 interface Command {
   readonly about: string
   readonly bounds?: readonly string[]

@@ -210,10 +210,7 @@ function timed(text: string, values: unknown[] = []): pg.QueryConfig {
   return query
 }
 
-/**
- * Checks whether the session is shared. An unshared session stays the same across transactions, and no other client
- * gets it.
- */
+/** Checks whether the session is shared. An unshared session stays the same, and no other client gets it. */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
     connectionString: address,
@@ -367,10 +364,7 @@ class Sent {
     this.#connection = connection
   }
 
-  /**
-   * Sends a statement at once. Postgres executes the statements in order. If a statement fails, all later statements
-   * fail too.
-   */
+  /** Sends a statement at once. Postgres runs statements in order. If one fails, all later statements fail too. */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
     // The transaction starts with its first statement. Before that statement, no lock or connection is held.

@@ -2,10 +2,7 @@
 
 import type { DB } from './schema.ts'
 
-/**
- * Tables with one row for each item in an answer, keyed by `search_id`. Bodies are in `raw_answers`, keyed by
- * `call_id`.
- */
+/** Tables with one row per item in an answer, keyed by `search_id`. Bodies are in `raw_answers`, keyed by `call_id`. */
 export const factTables = [
   'organic_results',
   'search_entities',

@@ -143,9 +143,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/**
- * Throws if an applied migration's file is missing or edited, because databases of the same release could then differ.
- */
+/** Throws if an applied migration's file is missing or edited, because databases of one release could then differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''

@@ -160,10 +160,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
   }
 }
 
-/**
- * Starts a new server. Retries if another program took the port, or if child processes of a killed server are still
- * running.
- */
+/** Starts a new server. Retries if another program took the port, or if children of a killed server still run. */
 async function startFresh(
   home: string,
   old: State,
@@ -275,9 +272,7 @@ function lastWords(data: string): string {
 /** State of the stored port: our server, our server without its database, another server, or nothing. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
-/**
- * Connects to the stored port. Pids and lock files may be stale, so only a connection proves that a server is alive.
- */
+/** Connects to the stored port. Pids and lock files may be stale, so only a connection proves a server is alive. */
 async function contact(state: State): Promise<Contact> {
   const pool = openPool(urlOf(state), { name: 'start', max: 1 })
   try {
@@ -308,10 +303,7 @@ async function createDatabase(state: State): Promise<void> {
   }
 }
 
-/**
- * Reads the pid file of a data folder, or returns null if no server is using the folder. A crash or reboot can leave a
- * stale pid file.
- */
+/** Reads the pid file of a data folder, which may be stale. Returns null if no server is using the folder. */
 export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null

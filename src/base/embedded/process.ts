@@ -106,10 +106,7 @@ const environment = {
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/**
- * Runs a server program to completion in a folder that every user can access. The exit code is null if the start
- * failed.
- */
+/** Runs a server program to completion in a folder open to every user. The exit code is null if the start failed. */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''

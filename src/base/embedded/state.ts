@@ -167,8 +167,7 @@ export function openHome(home: string): string {
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {
-      // If this process runs as root, the server runs as another user, who must be able to traverse the folder. Other
-      // users cannot read the files in it.
+      // Other users, such as the one that the server runs as, may traverse the folder but not read the files in it.
       chmodSync(home, 0o711)
     }
     return realpathSync(home)

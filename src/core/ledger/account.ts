@@ -15,14 +15,9 @@ export interface Account {
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
-  /**
-   * Credits used by calls that ended after the start of the call that reported `seen`. That balance may not include
-   * them.
-   */
+  /** Credits used by calls that ended after the call that reported `seen` had started. `seen` may not include them. */
   readonly spentSince: number
-  /**
-   * Balances reported since shortly before the start of the call that reported `seen`, or null before the first report.
-   */
+  /** Balances reported since shortly before the call that reported `seen` started, or null before the first report. */
   readonly reported: ReportedBalances | null
   /**
    * Balances reported since a later moment. They replace `reported` when `seen` comes from a call that started after
@@ -88,15 +83,13 @@ export const constants = {
   oldestSightingMs: 600_000,
   /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,
-  /**
-   * Calls made one at a time before any balance is known or after a renewal, including retries of unreadable answers.
-   */
+  /** Calls made one at a time before any balance is known or after a renewal, including retries. */
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that a price class needs before their maximum is trusted as a bound. The maximum is then taken over
-   * at least this many recent costs.
+   * Number of costs in a price class from which their maximum is trusted as a bound. The maximum is then taken over at
+   * least this many recent costs.
    */
   trustedAfter: 30,
   /**
@@ -104,10 +97,7 @@ export const constants = {
    * bounding a call that goes out alone.
    */
   oddFactor: 10,
-  /**
-   * Until the maximum is trusted, this multiple of the highest cost bounds a price class when calls are compared with
-   * the balance.
-   */
+  /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
   youngFactor: 4,
   /** Number of unreadable calls, retries included, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
@@ -264,7 +254,7 @@ export function readAllListBudgets(db: Database, day: string) {
 }
 
 /**
- * Sets a list's monthly budget; null removes the limit. Throws if the list has already used more in the month of `day`
+ * Sets a list's monthly budget, or removes it for null. Throws if the list has already used more in the month of `day`
  * or of an open run.
  */
 export function setListBudget(

@@ -102,8 +102,7 @@ class AdmissionCheck {
   #tryCredit(request: CallRequest): Limit | null {
     if (!this.#rules.counts) return this.#grant(request, 0)
     const bound = boundOf(this.#costs, request.class)
-    // In a price class never seen before, one call goes out first to learn the price. The other calls wait for its
-    // answer.
+    // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
     if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
     const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
@@ -373,9 +372,7 @@ function roomFor(
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 
-/**
- * Returns the expected external spend per call. For a call that goes out alone, only spend seen in both windows counts.
- */
+/** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
@@ -406,9 +403,7 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/**
- * True if the plan was renewed after the last reported balance. Allows a few tries at first, and then one per renewal.
- */
+/** True if the plan was renewed after the last reported balance. Allows a few tries at first, then one per renewal. */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
@@ -500,10 +495,7 @@ interface SortedTasks {
   readonly reused: { task: number; search: number }[]
 }
 
-/**
- * Finds out which requested tasks must still be bought. The database decides this, so duplicate deliveries are
- * discarded.
- */
+/** Finds out which requested tasks must still be bought. The database decides, so duplicates are discarded. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,

@@ -19,9 +19,7 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /**
-   * True if workers died during this task's calls. Such a task goes out alone, so that no other task becomes suspect.
-   */
+  /** True if workers died during this task's calls. A suspect task goes out alone, so that no other becomes suspect. */
   readonly suspect: boolean
   /** True if the API once rejected the key in a call for this task. */
   readonly refused: boolean

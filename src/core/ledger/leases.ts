@@ -152,10 +152,7 @@ export class Lease {
     return closeWorker(this.#options.db, this.#name)
   }
 
-  /**
-   * Gives up the calls of workers with an expired lease. These calls may have been charged, but no process waits for
-   * their answers.
-   */
+  /** Gives up the calls of workers with an expired lease. They may have been charged, but nobody awaits the answers. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
@@ -230,16 +227,10 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 
 /** Number of heartbeats per lease period. */
 export const beats = 6
-/**
- * After an outage of more than this many heartbeats, other workers get as many heartbeats before their calls are given
- * up.
- */
+/** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
 const sparedBeats = 2
 
-/**
- * Returns the time before which no worker is reaped: an outage that delayed our own heartbeat may have delayed others
- * too.
- */
+/** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may have delayed others. */
 export function sparedUntil(
   before: number,
   { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },

@@ -19,10 +19,7 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/**
- * Number of failed tries in a row before the process waits. Near the floor, every change to the ledger invalidates a
- * decision.
- */
+/** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
 const mostTries = 12
 const contendedMs = 20
 
@@ -181,8 +178,8 @@ export interface Spender {
   /** Returns the first day of the budget month that contains an instant, and the end of the month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /**
-   * Returns when a worker may retry automatically after a stop for lack of credits: the first renewal after a given
-   * time.
+   * Returns the first renewal after a given time. A worker may then retry automatically after a stop for lack of
+   * credits.
    */
   readonly renewalAfter: (time: number) => number | null
   /** Marks of calls whose reservation got no reply. These calls are never sent, even if they were reserved. */
@@ -272,10 +269,7 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
   }))
 }
 
-/**
- * Returns price classes never seen before. On an account with a floor, one call in each new class goes out first, to
- * learn its cost.
- */
+/** Returns new price classes. On an account with a floor, one call in each goes out first, to learn its cost. */
 function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -327,10 +321,7 @@ function basisOf({
   }
 }
 
-/**
- * True if no concurrent purchase or settlement can invalidate the decision: everything was granted, and nothing is
- * scarce.
- */
+/** True if other purchases and settlements cannot invalidate the decision: all was granted, and nothing is scarce. */
 function isSteady({ admission, books, costs, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
   return (

@@ -147,10 +147,7 @@ export type CallEnding =
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /**
-       * True if the cost counts as a price in its price class, as for an answer. The cost of a free rejection does not
-       * count.
-       */
+      /** True if the cost counts as a price in its price class, as for an answer but not for a free rejection. */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
@@ -698,9 +695,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/**
- * Returns the stops that a batch's replies start. The statement that writes them also decides which older stops end.
- */
+/** Returns the stops that a batch's replies start. The statement that writes them also decides which others end. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

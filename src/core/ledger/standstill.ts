@@ -57,10 +57,7 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/**
- * Returns the kind of budget, run or list, that made tasks unaffordable within the given time, or null if there were no
- * such tasks.
- */
+/** Returns the kind of budget that made tasks unaffordable within the given time, or null if none did. */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,

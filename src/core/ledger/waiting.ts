@@ -5,10 +5,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
-/**
- * Number of times that a lost answer is requested again, within little more than a minute, before the query is bought
- * again.
- */
+/** Number of times that a lost answer is requested again, within about a minute, before the query is bought again. */
 const mostAgain = 8
 
 /** Time that the last request for a lost answer may take. */
@@ -200,10 +197,7 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-/**
- * The worker's own lease, and the tasks that it wants to buy, with the facts that decide whether each task must still
- * be bought.
- */
+/** The worker's own lease, and the tasks that it wants to buy, with the facts that the decision needs. */
 export interface Waiting {
   readonly lease_live: boolean
   readonly tasks: readonly WaitingTask[]
@@ -228,10 +222,7 @@ const isBusy = sql<boolean>`(
 /** One row per existing task, or a single row without a task. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/**
- * Reads the tasks to buy, without locks. A single statement reads the lease and the tasks, so both are from the same
- * moment.
- */
+/** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
 export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`
     select

@@ -69,10 +69,7 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
   }
 }
 
-/**
- * Adds an error listener: without one, an error would end the process. The next request shows whether the store is
- * unreachable.
- */
+/** Adds an error listener: without one, an error would end the process. The next request shows an outage anyway. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {
@@ -93,9 +90,7 @@ const redisOptions: RedisOptions = {
   reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
-/**
- * Connects to a Redis server that responds and never evicts keys. Each worker opens an additional blocking connection.
- */
+/** Connects to a Redis server that responds and never evicts keys. Each worker opens another, blocking connection. */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
   try {

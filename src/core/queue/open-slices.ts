@@ -31,10 +31,7 @@ export async function openTasks(
   return found ?? null
 }
 
-/**
- * Number of open slices below which a run is almost done. From then on, each slice that ends checks whether it was the
- * run's last one.
- */
+/** Number of open slices below which each slice that ends checks whether it was the last one in its run. */
 const nearTheEnd = 100
 
 /**

@@ -21,10 +21,7 @@ export interface QueuePlace {
 /** Connections for one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 
-/**
- * Connections for adding and taking slices. Commits may be lost, because lost jobs are created again and duplicates are
- * recognized.
- */
+/** Connections for adding and taking slices. Lost commits are harmless, because lost jobs are recreated. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
 /** Opens one part of the queue with its own connections, which are closed with the part or if opening fails. */
@@ -35,8 +32,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
-  // may do many nightly runs.
+  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak.
   pool.setMaxListeners(0)
   try {
     await connect(pool)
@@ -55,9 +51,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 // If many processes start at once on a small machine, the first connection may need several tries.
 const firstTries = 3
 
-/**
- * Connects the pool before its first use. The queue does not retry requests on a connection that was never established.
- */
+/** Connects the pool before its first use. The queue does not retry requests on a connection that never opened. */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

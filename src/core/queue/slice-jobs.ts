@@ -40,10 +40,7 @@ function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }
 
-/**
- * Opens the queue on either backend. The store must be reachable, because objects created during an outage never
- * recover.
- */
+/** Opens the queue on either backend. The store must be reachable: objects created during an outage never recover. */
 export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)

@@ -70,8 +70,8 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
     })
   return {
     /**
-     * Makes a call. Never throws, because every outcome is a reply. If the API supports idempotency keys, it charges
-     * requests with the same key only once.
+     * Makes a call. Never throws, because every outcome is a reply. With idempotency keys, a repeated call is charged
+     * once.
      */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)

@@ -21,10 +21,7 @@ export function openLanes(lanes: number, ahead = 0) {
       // While more than half of the ready calls are left, none are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /**
-     * Sets the number of calls in flight or ready. An increase takes effect at once; a decrease takes effect as calls
-     * end.
-     */
+    /** Sets the number of calls in flight or ready. Increases take effect at once, decreases as calls end. */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

@@ -28,8 +28,7 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // JSON decoded from UTF-8 contains NUL and lone surrogates only as escapes. Without escapes, strings are not
-  // searched.
+  // In JSON from UTF-8, NUL and lone surrogates occur only as escapes. Without escapes, strings are not searched.
   const cleaner = new Cleaner(text.includes('\\u'))
   const value = cleaner.value(parsed, 1)
   const { problem, replaced } = cleaner

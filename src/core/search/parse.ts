@@ -186,9 +186,7 @@ const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/**
- * Reads items from blocks that the specification does not mention, with one row per item. A plain value is not a block.
- */
+/** Reads items from blocks that the specification does not mention, one row per item. A plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -251,9 +249,7 @@ const whole = z.union([z.int(), digits.pipe(z.int())])
 
 /** Costs are rounded to a millionth of a credit. Finer fractions are rounding errors, as in 0.1 + 0.2. */
 const decimals = 1_000_000
-/**
- * A number of credits, possibly with a fraction. The ledger counts whole credits: costs are rounded up, balances down.
- */
+/** A number of credits, possibly fractional. The ledger counts whole credits: costs are rounded up, balances down. */
 const amount = z
   .union([
     z.number(),
@@ -418,10 +414,7 @@ export function readAddress(url: string): { readonly host: string | null; readon
   }
 }
 
-/**
- * Returns the registrable domain by the public suffix list, including private suffixes, or null if there is none, as
- * for an IP address.
- */
+/** Returns the registrable domain by the public suffix list, including private suffixes, or null if there is none. */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)
   return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })

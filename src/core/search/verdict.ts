@@ -84,9 +84,7 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/**
- * Prepares a text for comparison. Upper case comes last, because it merges both forms of small sigma, and ß with ss.
- */
+/** Prepares a text for comparison. Upper case comes last, because it merges both small sigmas, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
@@ -152,8 +150,7 @@ export const policy = {
   blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
-  // 429, or a corresponding code. Spec gap 8: rate limits are not documented, and such a response is assumed to be
-  // free.
+  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. We assume that such a reply is free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
   // Any other 3xx or 4xx: a final rejection. Spec gap 7: only errors 401 and 403 are documented, and other rejections
   // are assumed to be free.

@@ -255,10 +255,7 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/**
- * Up to this many lanes, no calls are reserved in advance, so that a crash leaves at most one call per lane with an
- * unknown outcome.
- */
+/** Up to this many lanes, no calls are reserved in advance. A crash then leaves at most one unknown call per lane. */
 const fewLanes = 16
 
 /** Number of calls to reserve before a lane is free: 0 with few lanes, a rate limit, or a limit on calls in flight. */
@@ -275,10 +272,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/**
- * Number of slices to process at once. They must contain enough tasks, because a slice lasts as long as its slowest
- * task.
- */
+/** Number of slices to process at once. Many are needed, because a slice lasts as long as its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

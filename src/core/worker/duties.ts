@@ -139,9 +139,7 @@ export class Upkeep {
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /**
-   * Closes runs that are still open: slices that end at the same moment may each assume that another one is the last.
-   */
+  /** Closes runs that are still open: slices that end at the same time may each assume that another one is the last. */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()

@@ -37,9 +37,7 @@ export async function settleAbandonedLogs(
   }
 }
 
-/**
- * Returns the replies in a log that are new to the ledger, by account, and the number of replies without a known call.
- */
+/** Returns the replies in a log that are new to the ledger, by account, and how many belong to no known call. */
 async function readEntries(
   { db }: Mill,
   { replies }: LogContent,

@@ -139,10 +139,7 @@ async function drained(
   return worker.tally.waiting === null ? null : 'stalled'
 }
 
-/**
- * Reports the files with replies that are missing from the database. If replies are lost, the worker ends with an
- * error.
- */
+/** Reports the files with replies that the database lacks. If replies are lost, the worker ends with an error. */
 async function leaveLog(
   mill: Mill,
   worker: Worker,

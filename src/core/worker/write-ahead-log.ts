@@ -31,9 +31,7 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/**
- * Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half of the space may be unused.
- */
+/** Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half the space may be unused. */
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, in case the power fails. */
 const flushMs = 10
@@ -112,9 +110,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /**
-   * Writes a reply. The reply then survives a crash of this process and, after the next flush, a crash of the machine.
-   */
+  /** Writes a reply. It then survives a crash of this process and, after the next flush, a crash of the machine. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -149,10 +145,7 @@ export class WriteAheadLog {
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /**
-   * Closes the log, and removes empty files. Files with replies are left for the next worker, and returned with their
-   * calls.
-   */
+  /** Closes the log, and removes empty files. Files with replies are kept, and returned with their calls. */
   async close() {
     this.touch()
     await this.#flushing
@@ -313,9 +306,7 @@ export interface LogContent {
   readonly torn: number
 }
 
-/**
- * Reads the logs of dead workers: on this host, logs whose process is gone, and on other hosts, logs with an old mtime.
- */
+/** Reads the logs of dead workers: logs whose process is gone, and logs from other hosts with an old mtime. */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },

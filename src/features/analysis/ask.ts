@@ -22,10 +22,7 @@ export interface Inquiry {
   readonly slice?: Slice | undefined
   /** Aborted when the result is no longer needed. The statement is then cancelled. */
   readonly signal?: AbortSignal
-  /**
-   * Maximum number of characters to read per cell; longer cells end in an ellipsis. If set, results come in small
-   * batches.
-   */
+  /** Maximum number of characters per cell. Longer cells end in an ellipsis. If set, results come in small batches. */
   readonly cell?: number
   /** Called with the connection before the statement runs. The connection is closed after the result has been read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
@@ -180,9 +177,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
     : null
 }
 
-/**
- * Cancels the statement when its result is no longer needed. Await the returned function before reusing the connection.
- */
+/** Cancels the statement when its result is no longer needed. Await the returned function before the next statement. */
 async function cancelOn(
   pool: Pool,
   client: PoolClient,
@@ -206,9 +201,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/**
- * Converts a database error to one line with the server's hint, because a mistake in an analyst's SQL is not our bug.
- */
+/** Converts a database error to one line with the server's hint. A mistake in an analyst's SQL is not our bug. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`

@@ -82,9 +82,7 @@ async function loadTable(
   }
 }
 
-/**
- * Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end date.
- */
+/** Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end. */
 function isSame(
   line: OwnDomain,
   row: Omit<OwnDomain, 'rival'>,

@@ -84,9 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/**
- * Chooses the format by the flag or by the file extension. Rejects a contradiction, because it would mislead readers.
- */
+/** Chooses the format by the flag or by the file extension. Rejects a contradiction, which would mislead readers. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
