@@ -3,7 +3,7 @@
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features that this job passes to the scheduler, because only a job may import all of them. */
+/** Features that the scheduler gets from this job, because only a job may import other features. */
 const beside: NightlyParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

@@ -3,7 +3,7 @@
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features that this job passes to the worker, because only a job may import all of them. */
+/** Features that the worker gets from this job, because only a job may import other features. */
 const beside: WorkParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),

@@ -34,7 +34,7 @@ export function maskPassword(text: string): string {
 // Path of the search endpoint, which is added to the base address.
 const endpoint = /\/v1\/search\/*$/
 
-/** Lists what is wrong with an API URL. Messages quote only its host and path, because the rest may contain keys. */
+/** Lists what is wrong with an API URL. Messages quote only the host and path, because other parts may contain keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const named = url.username !== '' || url.password !== ''

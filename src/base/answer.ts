@@ -66,7 +66,7 @@ export interface Answer {
   /** Greatest position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
-  /** Reason why the body could not be parsed as an answer to the query, or null. If set, all lists are empty. */
+  /** Reason why the body could not be parsed as an answer to the query, or null. With a reason, all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -102,7 +102,7 @@ export interface StoredAnswer {
   readonly receivedAt: Date
   readonly truncated: boolean
   readonly body: Buffer
-  /** Null if the body is an error message, or is incomplete because the connection broke. */
+  /** Null if the body is an error message, or if the body is incomplete because the connection broke. */
   readonly search: {
     readonly taskId: number
     readonly queryId: string

@@ -12,7 +12,7 @@ import { type Name, settings, type Value, webhookEvents } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All settings. Null means that a setting is not set. `settings.ts` documents each setting. */
+/** All settings. A setting without a value is null. `settings.ts` documents each setting. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
 /** Returns the environment of this process. Other code must not read `process.env` directly. */
@@ -136,7 +136,7 @@ class SettingsReader {
     return undefined
   }
 
-  /** Returns the URL and key of the API. Null selects the bundled service. */
+  /** Returns the URL and key of the API, or null for the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
     const { secret: key, file, given: keyGiven } = this.#secret('SEARCH_API_KEY')
@@ -214,7 +214,7 @@ function readDotenv(): Layer {
   }
 }
 
-/** Finds lines without "=". Some Node releases silently drop them, and others also lose the following line. */
+/** Finds lines without "=". Some Node releases silently drop such lines, or also lose the following line. */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -291,7 +291,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
 /** Reports a line without "=" that contains the name of a setting, because the setting's value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
-  // Only the name is shown, because the rest of the line may contain a key.
+  // Shows only the setting's name, because the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)
     return ownPrefix.test(plain) || names.includes(plain)

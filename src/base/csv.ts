@@ -1,6 +1,6 @@
 // Writes rows as CSV.
 
-/** Value of a cell. Cells are written so that no spreadsheet evaluates them. */
+/** Value of a cell. No spreadsheet evaluates a cell that this module writes. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
 
 interface CsvOptions {

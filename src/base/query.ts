@@ -24,7 +24,7 @@ export const defaultNum = 10
 /** Query priorities. The highest number is the least urgent. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
-// Invisible characters to remove, except the zero-width joiner and non-joiner: Persian, Hindi and emoji need them.
+// Invisible characters to remove. Persian, Hindi and emoji need the zero-width joiner and non-joiner.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
 // Printable ASCII with single spaces. Most queries match, and are therefore already canonical.

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 /** The program's folder, with `sql/`, `inputs/` and `package.json`, for a start from sources or from `dist`. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/** True if a package manager installed the program. In that case, user files must not be written to its folder. */
+/** True if a package manager installed the program. User files must not be written to an installed package. */
 const installed = basename(dirname(root)) === 'node_modules'
 
 /** True in a checkout, where `npm run NAME` starts a command. */

@@ -37,7 +37,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Time limit for closing each resource. When the process ends, the system closes the rest. */
+/** Time limit for closing each resource. Resources that are still open are closed by the end of the process. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */

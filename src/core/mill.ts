@@ -19,7 +19,7 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components that commands share. They are closed when the command ends. */
+/** Components that commands share, which are closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
@@ -46,7 +46,7 @@ interface MillOptions {
   readonly byKey?: boolean
   /** True if the process only reads. The database then rejects all changes. */
   readonly reading?: boolean
-  /** True if the process reads for analysts. It then uses the replica, if there is one. A replica may lag slightly. */
+  /** True if the process reads for analysts, and should use the replica if there is one. A replica may lag slightly. */
   readonly behind?: boolean
 }
 
@@ -90,7 +90,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // A read-only command's connections cannot migrate, so others are opened.
+  // A read-only command's connections cannot migrate, so this function opens its own pool.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)
@@ -112,7 +112,7 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
 /** The API from which answers are bought, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Id of the API. It is stored with each answer, because only answers from the same API are reused. */
+  /** Id of the API, which is stored with each answer, because only answers from the same API are reused. */
   readonly api: string
   readonly account: string
 }

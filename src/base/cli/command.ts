@@ -170,7 +170,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Rejects flags typed before `--`. npm does not pass them on, so a dry run would spend money. */
+/** Rejects flags typed before `--`. npm does not pass on such flags, so a dry run would spend money. */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
   const swallowed = program.options.filter((option) => {

@@ -38,7 +38,7 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
-  /** If true, transactions lock rows that all workers wait for, so they must never hang or lose a commit. */
+  /** If true, transactions lock rows that all workers wait for. Such a transaction must never hang or lose a commit. */
   readonly ledger?: boolean
   /** If true, transactions are read-only by default. */
   readonly reading?: boolean
@@ -120,7 +120,7 @@ function codeBreaks(owner: object, name: string): void {
 /** Code for a connection that broke or could not be opened in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error that has none. Such an error means that a connection broke. */
+/** Adds a code to a driver error that has none. A driver error without a code means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (!(error instanceof Error) || error.constructor !== Error || 'code' in error) return
   Object.assign(error, { code: connectionFailure })
@@ -147,7 +147,7 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Connection settings by name. They are applied only if no other client shares the connection. */
+/** Connection settings by name, which are applied only if no other client shares the connection. */
 type SessionSettings = Readonly<Record<string, string>>
 
 /** Time limit for connecting. A busy server may need almost as long. */
@@ -251,7 +251,7 @@ const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A cached plan. It is renewed after `last` uses, because tables may have grown since the plan was made. */
+/** A cached plan, which is renewed after `last` uses, because tables may have grown since it was made. */
 interface Plan {
   readonly number: number
   uses: number

@@ -62,7 +62,7 @@ function readSql(path: string): string {
 
 const leastVersion = 150_000
 
-// Schema of the migration tables. It is separate from the schema that analysts see.
+// Schema of the migration tables, separate from the schema that analysts see.
 const schema = 'migrations'
 
 type Applied = Pick<MigrationFile, 'name' | 'sha256'>

@@ -7,8 +7,8 @@ import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-// PostgreSQL error classes and codes for an unreachable server. They include a server that is read-only, rejects logins
-// or has lost the database: paid answers wait until someone repairs the server.
+// PostgreSQL error classes and codes for an unreachable server, or for one that is read-only, rejects logins or has
+// lost the database. In all these cases, paid answers wait until someone repairs the server.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
@@ -25,7 +25,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // These errors come from this program, not from the server, so waiting would not help.
+  // An error from this program's own code is not an outage, so waiting would not help.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Any other error without a server code means that a connection broke, hung or was refused.
   return 'away'

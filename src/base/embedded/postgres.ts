@@ -329,7 +329,7 @@ function real(path: string): string {
   }
 }
 
-// These folders survive a reboot, unlike the system's temporary folder.
+// Folders that survive a reboot, unlike the system's temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
 /** Chooses the folder for data and copied binaries: the home, unless the server's user cannot access it. */

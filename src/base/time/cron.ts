@@ -97,7 +97,7 @@ export function dueBetween(cron: Cron, zone: string, span: { after: Date; until:
     const instants = instantsOf(zone, wall)
     for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
       if (at <= after.getTime() || at > until.getTime()) continue
-      // A skipped time may coincide with a later due time. Both become one night, with the date of the later time.
+      // If a skipped time coincides with a later due time, both become one night, with the date of the later time.
       found.set(at, { at: new Date(at), date: formatDate(wall) })
     }
   }

@@ -320,7 +320,7 @@ class Rows<Name extends TableName> {
     this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  /** Adds a row. Values are passed by position, because each answer has hundreds of them. */
+  /** Adds a row. Values are passed by position, because each answer has hundreds of values. */
   add(row: RowOf<(typeof tables)[Name]>): void {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }

@@ -15,14 +15,13 @@ export interface Account {
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
-  /** Credits used by calls that ended after the call that reported `seen` had started. `seen` may not include them. */
+  /**
+   * Credits used by calls that ended after the call that reported `seen` had started. `seen` may exclude these credits.
+   */
   readonly spentSince: number
   /** Balances reported since shortly before the call that reported `seen` started, or null before the first report. */
   readonly reported: ReportedBalances | null
-  /**
-   * Balances reported since a later moment. They replace `reported` when `seen` comes from a call that started after
-   * that moment.
-   */
+  /** Balances reported since a later moment, which replace `reported` when `seen` is from a call after that moment. */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
@@ -79,7 +78,7 @@ export const constants = {
   firstBound: 10,
   /** Calls on a stopped account resume when its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
-  /** Age of a reported balance after which calls go out one at a time, because others may have spent credits since. */
+  /** Age of a balance after which calls go out one at a time, because other users may have spent credits. */
   oldestSightingMs: 600_000,
   /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,

@@ -1,4 +1,4 @@
-// Decides which tasks may be bought now, and why the others may not. All rules are pure functions.
+// Decides which tasks may be bought now, and why other tasks may not. All rules are pure functions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
@@ -259,7 +259,7 @@ interface Admission {
   readonly costs: Costs
   readonly grants: readonly GrantedCall[]
   readonly deferral: Deferral
-  /** Runs whose own budget or list budget is used up. Their open tasks are unaffordable. */
+  /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
   /** Runs in `spentRuns` whose list budget is used up. */
   readonly spentByList: readonly number[]
@@ -452,7 +452,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
 
 /** Moves the account to the day and month in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back. Otherwise, workers in different zones would start the same day repeatedly.
+  // The day never moves back, because workers in different zones would then start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {

@@ -68,7 +68,7 @@ interface StopRow {
 /** Snapshot of an account's books, read without locks. */
 export interface Books {
   readonly account: AccountRow
-  /** Version of the account's row. It changes with every change to the row. */
+  /** Version of the account's row, which changes with every change to the row. */
   readonly version: string
   readonly now_ms: number
   /** Floor in force, or 0 if no worker is alive. */
@@ -184,7 +184,7 @@ export interface Reservation {
   readonly version: string
   /** True if the decision holds as long as the credits suffice, whatever other workers do. */
   readonly steady: boolean
-  /** New values for the account, apart from its totals. They are written only if the account has not changed. */
+  /** New values for the account, apart from its totals. Changed accounts are not overwritten. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -219,7 +219,7 @@ export interface Reservation {
     bound: number
     probe: boolean
   }[]
-  /** Price classes never seen before. One call for each of them goes out now. */
+  /** New price classes, for each of which one call goes out now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
   /** Tasks that cannot reuse an answer, in runs without any budget left: only a call could answer these tasks. */
@@ -244,7 +244,7 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    // Other accounts may be buying the same query. The first one buys it, and the others reuse the answer.
+    // If other accounts are buying the same query, one account buys it, and the other accounts reuse the answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
     // Other runs may be using the same list budgets.

@@ -127,7 +127,7 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** Latest known end of the lease. Until then, no other worker gives up this worker's calls. */
+  /** Latest known end of the lease, before which no other worker gives up this worker's calls. */
   get term(): Clocks {
     return this.#term
   }
@@ -152,7 +152,9 @@ export class Lease {
     return closeWorker(this.#options.db, this.#name)
   }
 
-  /** Gives up the calls of workers with an expired lease. They may have been charged, but nobody awaits the answers. */
+  /**
+   * Gives up calls of workers with an expired lease. These calls may have been charged, but nobody awaits the answers.
+   */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
@@ -230,7 +232,7 @@ export const beats = 6
 /** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
 const sparedBeats = 2
 
-/** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may have delayed others. */
+/** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may delay other workers. */
 export function sparedUntil(
   before: number,
   { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },

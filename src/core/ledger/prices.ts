@@ -15,7 +15,7 @@ export interface Cost {
   /** True while the first call in a new price class is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Highest costs of calls that are older than the recent ones. */
+  /** Highest costs of calls that are too old to be in `recent`. */
   readonly earlier: Peak
 }
 

@@ -166,7 +166,7 @@ export interface Spender {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use. It changes when the key file is replaced. */
+  /** Fingerprint of the key in use, which changes when the key file is replaced. */
   key: string
   readonly floor: number
   readonly dailyBudget: number | null
@@ -182,7 +182,7 @@ export interface Spender {
    * credits.
    */
   readonly renewalAfter: (time: number) => number | null
-  /** Marks of calls whose reservation got no reply. These calls are never sent, even if they were reserved. */
+  /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
   /** Number of calls that the account had started at the last read. The number never decreases. */
   readonly begun: { seq: number }
@@ -234,7 +234,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission): Res
   }
 }
 
-/** Returns tasks that only a call could answer, in runs with no budget left. These tasks end unanswered. */
+/** Returns tasks that end unanswered, because only a call could answer them and their runs have no budget left. */
 function unaffordable({
   admission,
   sorted,

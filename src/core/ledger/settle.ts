@@ -166,8 +166,8 @@ export type Signal =
   | { readonly kind: 'wrong_answer' }
 
 /**
- * Changes that finished calls make to an account. They are sums and signals, which concurrent writes cannot invalidate,
- * so the account is not locked while they are computed.
+ * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
+ * invalidate, so the account is not locked while the changes are computed.
  */
 export interface Change {
   readonly reserved: number
@@ -340,7 +340,7 @@ export interface OpenCall {
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Version of the task's row. It changes with every change to the row. */
+  /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly run_id: number
   readonly state: string
@@ -390,7 +390,7 @@ function byNumber<T extends { readonly id: number }>(items: readonly T[]): Recor
 
 /**
  * Stores answers and their effects on credits, tasks and runs, and commits. All statements are sent at once, and only
- * the last ones lock the account. Fails with a conflict code if a call or task has changed.
+ * the last statements lock the account. Fails with a conflict code if a call or task has changed.
  */
 export async function saveSettlement(
   db: Database,
@@ -481,7 +481,7 @@ export interface Entry {
 
 export interface SettlementRules {
   readonly account: number
-  /** Fingerprint of the key in use. It changes when the key file is replaced. */
+  /** Fingerprint of the key in use, which changes when the key file is replaced. */
   key: string
   readonly floor: number
   readonly rebuy: boolean
@@ -529,14 +529,14 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer that was already recorded, such as one that was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. Its try was counted, and its credits are written
-  // off, so it no longer matters that the call was never sent.
+  // The call was given up, so only an answer or its price matters now. The task's try was counted and the credits are
+  // written off, even if the call turns out to be unsent.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of the other
+ * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of other
  * calls. If no balance is known, the reservation is the estimate.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
@@ -695,7 +695,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Returns the stops that a batch's replies start. The statement that writes them also decides which others end. */
+/** Returns the stops that a batch's replies start. The statement that writes new stops also ends old stops. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

@@ -107,10 +107,7 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
   return known?.balance ?? null
 }
 
-/**
- * Floor in force for an account `a`, or null if no worker is alive. The highest floor of the live workers applies to
- * all of them.
- */
+/** Floor in force for an account `a`: the highest floor of its live workers, or null if no worker is alive. */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)
     from workers w

@@ -41,7 +41,7 @@ export interface StatementEvent {
   readonly run_id: number | null
 }
 
-/** An event in a JSON document. Its timestamps are strings. */
+/** An event in a JSON document, where timestamps are strings. */
 type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
   readonly after: string | null
   readonly at: string

@@ -57,7 +57,7 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/** Claims lost calls that should be repeated now. Other workers leave them alone for a while. */
+/** Claims lost calls that should be repeated now. Other workers leave claimed calls alone for a while. */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },
@@ -131,7 +131,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats answers for an idempotency key, or null if the API does not repeat them. */
+/** Stores how long the API repeats answers for an idempotency key, or null if it never repeats answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -148,7 +148,7 @@ export async function saveReplay(
 
 export interface WaitingTask {
   readonly id: number
-  /** Version of the task's row. It changes with every change to the row. */
+  /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -203,8 +203,8 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
-// True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse. Also true
-// if a lost answer may still arrive.
+// True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
+// lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (

@@ -31,7 +31,7 @@ export async function openTasks(
   return found ?? null
 }
 
-/** Number of open slices below which each slice that ends checks whether it was the last one in its run. */
+/** Number of open slices in a run below which each slice that ends checks whether it was the last slice. */
 const nearTheEnd = 100
 
 /**

@@ -26,7 +26,7 @@ export interface Consumer {
   close(): Promise<void>
 }
 
-/** The queue of slices. It only wakes workers, because lost jobs are recreated from the database. */
+/** The queue of slices, which only wakes workers, because lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
 const name = 'slices'
@@ -113,7 +113,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // These retries cover brief store failures. Task retries are counted in the database.
+      // Retries for brief failures of the store. The database counts the retries of tasks.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,

@@ -50,7 +50,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
   const headers = {
     accept: 'application/json',
-    // Compression saves a few kilobytes, but costs more CPU than the rest of the call.
+    // Compression saves a few kilobytes, but costs more CPU than everything else in a call.
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
@@ -182,7 +182,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** A request on a socket. It ends exactly once, and is never sent twice. */
+/** A request on a socket, which ends exactly once and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -233,7 +233,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    // If a host has several addresses and all of them refuse, the error has no message.
+    // If all addresses of a host refuse the connection, the error has no message.
     this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
@@ -290,7 +290,7 @@ export async function inflate(bytes: Buffer, encoding: string) {
       if (size > bodyCap) break
     }
   } catch {
-    // The body is truncated or corrupt. Its readable part is kept as evidence, and marked as incomplete.
+    // If the body is truncated or corrupt, the readable part is kept as evidence, and marked as incomplete.
     whole = false
   }
   // If nothing could be decoded, the encoding label is wrong, and the body is kept as received.
@@ -301,9 +301,9 @@ export async function inflate(bytes: Buffer, encoding: string) {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Maximum idle time of a socket. After that, the server may close the socket just as a request is sent, and a paid call
-// would be lost. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus
-// two seconds is used.
+// Maximum idle time of a socket. A server may close an idle socket just as a request is sent, and a paid call would be
+// lost. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two
+// seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
 // After a socket breaks before any response, each call gets its own socket for this long, because the server closes
@@ -345,7 +345,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips each leading `100 Continue`, or returns null if the last of them is incomplete. */
+/** Strips each leading `100 Continue`, or returns null if such a response is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

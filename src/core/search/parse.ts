@@ -181,7 +181,7 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
   return greatest
 }
 
-// Spec gap 2.5: additional fields are not documented. These names are common in search APIs.
+// Spec gap 2.5: additional fields are not documented. The names below are common in search APIs.
 const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
@@ -235,7 +235,7 @@ function textOf(thing: JsonObject, name: string): string {
 }
 
 // Spec gap 2.5: the specification does not say which fields are always present. Each field is read separately, so a
-// missing, null or mistyped field does not affect the others.
+// missing, null or mistyped field does not affect other fields.
 const textField = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 

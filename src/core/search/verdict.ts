@@ -192,7 +192,7 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/** Returns the class of a response that is not an answer. Its code decides if it is known, and otherwise its status. */
+/** Returns the class of a response that is not an answer, by its code if the code is known, otherwise by its status. */
 function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
   // A code about credits or the key says more than the status: quota errors have status 402, 403 or 429.

@@ -53,8 +53,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together. A bad entry must not make the others fail. Every entry is kept
- * until it is written, because its call was paid for.
+ * Collects entries briefly and writes them together. One bad entry must not make other entries fail. Every entry is
+ * kept until it is written, because its call was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -176,7 +176,7 @@ export class Batch {
 const pauseMs = 10
 /** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Maximum wait behind another batch. After this time, even a few entries are written concurrently. */
+/** Time that entries wait behind another batch before even a few entries are written concurrently. */
 const patienceMs = 250
 
 /** Collects entries until a batch is full, no more entries arrive, or the oldest entry has waited too long. */

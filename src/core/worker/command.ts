@@ -28,7 +28,7 @@ interface Watched {
   readonly more: () => Promise<string>
 }
 
-/** Features that are injected into a worker, because only a job may import them all. */
+/** Features that a worker gets from its job, because only a job may import other features. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   /** Starts health checks, metrics and notifications. */

@@ -96,8 +96,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // This is set right after the check, without an `await` in between, so that tasks arriving from now on restart the
-    // loop.
+    // `#running` is cleared right after the check, without an `await` in between, so that new tasks restart the loop.
     this.#running = false
   }
 
@@ -213,7 +212,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts a task as finished. After the last one, reports the open tasks to the slice. */
+/** Counts a task as finished. After the last task, reports the open tasks to the slice. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1

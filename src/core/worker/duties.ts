@@ -105,7 +105,7 @@ export class Upkeep {
     this.#worker.log.touch()
     // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
-    // Answers in a dead worker's log are not lost. They are settled first, so that their queries are not bought again.
+    // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
     await settleAbandonedLogs(this.#mill, rules, report)
     if (performance.now() >= this.#spareUntil) await lease.reap(rules)
     await lease.release(rules, spender.givenUp)

@@ -57,7 +57,7 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending a call. They say nothing about the API. */
+/** Our own reasons for not sending a call, which say nothing about the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
 /** Holds calls back right before they are sent, because of a recent reply or outage. */
@@ -104,7 +104,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called when the verdict is in the database. From then on, the stop in the database prevents reservations. */
+  /** Called when the verdict is in the database, where a stop now prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -143,8 +143,8 @@ export class KeyCheck {
   }
 
   /**
-   * Judges a reply after all calls that started later have ended. If one of them was answered, the API rejected the
-   * query rather than the key.
+   * Judges a reply after all calls that started later have ended. If one of these calls was answered, the API rejected
+   * the query rather than the key.
    */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)

@@ -19,7 +19,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Returns the lines before the last one: failures by code, latency, and expected and actual cost. */
+/** Returns the summary without its last line: failures by code, latency, and expected and actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []

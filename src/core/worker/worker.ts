@@ -1,4 +1,4 @@
-// Defines a worker, which opens its components and connects them.
+// Opens and connects the components of a worker.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -231,7 +231,7 @@ export class Worker {
     this.lost.end()
   }
 
-  /** Aborts calls that are still in flight. They are recorded as possibly charged. */
+  /** Aborts calls that are still in flight, and records them as possibly charged. */
   async cut(): Promise<void> {
     await this.#api.close()
   }
@@ -320,8 +320,8 @@ interface LostAnswersOptions {
 const everyMs = 500
 
 /**
- * Requests lost answers again if the API repeats answers for an idempotency key and charges once. This reveals how a
- * lost call ended, and no query is bought twice.
+ * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. A repeated request
+ * shows how a lost call ended, and no query is bought twice.
  */
 class LostAnswers {
   readonly #options: LostAnswersOptions

@@ -44,7 +44,7 @@ const suffix = '.wal'
 
 /** Head of a record: a line before the body's bytes. */
 interface RecordHead extends Provenance {
-  /** Generation of the record. Settled records from older generations may follow the valid ones. */
+  /** Generation of the record. Valid records may be followed by settled records from older generations. */
   readonly generation: number
   /** Size of the body, or null if none was received. */
   readonly bytes: number | null
@@ -110,7 +110,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /** Writes a reply. It then survives a crash of this process and, after the next flush, a crash of the machine. */
+  /** Writes a reply, which then survives a crash of this process and, after the next flush, of the machine. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -154,7 +154,7 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /** Switches segments if the current one is full and the other one is free. */
+  /** Returns the segment to write to. Switches segments if the current one is full and another is free. */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
@@ -219,7 +219,7 @@ class Segment {
     this.#dirty = true
   }
 
-  /** Releases one reply. After the last one, the segment starts over. */
+  /** Releases one reply. A segment without unreleased replies starts over. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()

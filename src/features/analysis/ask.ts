@@ -22,7 +22,10 @@ export interface Inquiry {
   readonly slice?: Slice | undefined
   /** Aborted when the result is no longer needed. The statement is then cancelled. */
   readonly signal?: AbortSignal
-  /** Maximum number of characters per cell. Longer cells end in an ellipsis. If set, results come in small batches. */
+  /**
+   * Maximum number of characters per cell. Longer cells end in an ellipsis. With a limit, results come in small
+   * batches.
+   */
   readonly cell?: number
   /** Called with the connection before the statement runs. The connection is closed after the result has been read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
@@ -92,7 +95,7 @@ async function beginReading(
   await client.query('begin read only')
   const settings = {
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
-    // All rows are read, so the planner must not optimize for the first ones.
+    // All rows are read, so the planner must not optimize for the first rows.
     cursor_tuple_fraction: '1',
   }
   await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
@@ -233,8 +236,9 @@ function refuse(error: pg.DatabaseError): Misuse {
 }
 
 /**
- * Functions with which read-only SQL could change its role or time limit, or affect other connections. Some change
- * settings or take locks that outlive a transaction. Others execute a string as SQL, which could hide anything.
+ * Functions with which read-only SQL could change its role or time limit, or affect other connections. Some functions
+ * change settings or take locks that outlive a transaction, and some execute a string as SQL, which could hide
+ * anything.
  */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i

@@ -21,7 +21,7 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Conditions that the queries must all meet. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
   readonly span: ReadSpan
-  /** Suspect runs in the span. Their answers are excluded. */
+  /** Suspect runs in the span, whose answers are left out. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
   /** Daily sums for the selected domains and the largest domains. */

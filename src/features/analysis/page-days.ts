@@ -61,7 +61,7 @@ export function readNewestAnswers(
   })
 }
 
-/** Reads a page's daily sums, under all spellings of its URL. These sums are computed like a domain's. */
+/** Reads a page's daily sums, under all spellings of its URL. A domain's sums are computed in the same way. */
 export function readPageHoldings(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },

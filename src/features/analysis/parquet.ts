@@ -64,7 +64,7 @@ class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // This call needs no `await`, because the writer returns a promise only if its output does.
+    // No `await` is needed, because the writer returns a promise only if its output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -114,8 +114,8 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric has any number of digits and no fixed scale. It is written as a double, because readers need a number for
-// calculations.
+// A numeric has any number of digits and no fixed scale. Readers need a number for calculations, so a numeric is
+// written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {

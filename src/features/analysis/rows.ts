@@ -57,6 +57,6 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as text.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // A number keeps all its digits. It needs no protection, because a number with a minus sign is not a formula.
+  // A number keeps all its digits, and needs no protection, because a number with a minus sign is not a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

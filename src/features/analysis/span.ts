@@ -18,7 +18,7 @@ export interface AskedSpan {
   readonly most: number
 }
 
-/** Determines the period. By default, it ends on the newest complete day. It is never longer than the maximum. */
+/** Determines the period, which by default ends on the newest complete day, and is limited to the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -44,8 +44,7 @@ export async function fromFirstAnswers(
 }
 
 /**
- * Reads the version of the stored days in a period and of the two days compared, or returns null if one of them is not
- * stored.
+ * Reads the version of the stored days in a period and the two days compared, or returns null if any day is missing.
  */
 export async function readStoredVersion(
   db: Database,
