@@ -30,7 +30,7 @@ await runCommand(
         )
         .option(
           '--error <code>',
-          'only tasks that ended with this error; with --buy-again also UNREADABLE, OTHER_QUERY, PAID_REFUSAL',
+          'only tasks that ended with this error code; --buy-again also accepts UNREADABLE, OTHER_QUERY and PAID_REFUSAL',
         )
         .option('--tag <label>', 'only tasks of queries with this label')
         .option('--since <when>', 'only tasks that ended since a day, or within a span like 12h')

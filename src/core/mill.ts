@@ -102,7 +102,7 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
 }
 
 async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
-  // Loaded on first use, because most commands need no queue.
+  // Loads the module on first use, because most commands need no queue.
   const { openPart, sliceConnections } = await import('./queue/queue.ts')
   const { openQueue } = await import('./queue/slice-jobs.ts')
   const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))

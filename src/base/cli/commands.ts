@@ -87,7 +87,7 @@ export const groups: readonly Group[] = [
     commands: {
       alerts: { about: 'shows rank and share changes, with evidence' },
       trust: {
-        about: 'shows quarantined runs and answers, and overrides them',
+        about: 'shows quarantined runs and answers, and overrides decisions',
         page: 'docs/operations.md#nights-that-are-not-trusted',
       },
       notify: { about: 'shows webhook notices, or sends a test' },

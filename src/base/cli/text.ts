@@ -39,7 +39,7 @@ export function formatTable(
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // Loaded on first use, because the help needs no tables.
+  // Loads the library with the first table, because the help has no tables.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],

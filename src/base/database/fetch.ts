@@ -43,7 +43,7 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
     values: [...values],
-    // Allows only one statement: the server rejects a second one after a semicolon.
+    // Allows only one statement: the server rejects a second statement after a semicolon.
     queryMode: 'extended',
   } as pg.QueryConfig)
 }

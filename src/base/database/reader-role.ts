@@ -176,7 +176,7 @@ function isReadersOnly(error: unknown): boolean {
   return ['42501', '25006'].includes(codeOf(error) ?? '')
 }
 
-/** Tables that people may read: answers, lists and their cost. */
+/** Tables that analysts may read: answers, lists and their cost. */
 export const readable = [
   'installation',
   'lists',

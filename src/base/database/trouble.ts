@@ -7,8 +7,8 @@ import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-// PostgreSQL error classes and codes for an unreachable server, or for one that is read-only, rejects logins or has
-// lost the database. In all these cases, paid answers wait until someone repairs the server.
+// PostgreSQL error classes and codes for a server that is unreachable or read-only, rejects logins, or has lost the
+// database. In all these cases, paid answers wait until someone repairs the server.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a

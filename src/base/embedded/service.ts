@@ -137,7 +137,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // If the service does not respond for any reason, the caller starts another one.
+    // If the service does not respond for any reason, the caller starts another service.
     return false
   }
 }

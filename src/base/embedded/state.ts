@@ -167,7 +167,7 @@ export function openHome(home: string): string {
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {
-      // Other users, such as the one that the server runs as, may traverse the folder but not read the files in it.
+      // Other users, such as the server's user, may traverse the folder but not read its files.
       chmodSync(home, 0o711)
     }
     return realpathSync(home)

@@ -144,7 +144,7 @@ const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
  * Returns the budget month of an instant: from renewal to renewal, or the calendar month in the zone if renewals are
- * unknown. Cached until the month ends, because each reservation needs it.
+ * unknown. The month is cached until it ends, because each reservation needs it.
  */
 export function monthsOf(renewal: Cron | null, zone: string): (time: number) => Month {
   let kept = { from: Infinity, month: '', ends: -Infinity }

@@ -391,8 +391,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
 }
 
 /**
- * True if a call may go out alone to learn the balance, even if credits may not suffice: the balance is unknown or old,
- * or the plan was renewed.
+ * True if the balance is unknown or old, or the plan was renewed. A call may then go out alone to learn the balance.
  */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account

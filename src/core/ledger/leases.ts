@@ -172,8 +172,9 @@ export class Lease {
   }
 
   /**
-   * Releases in-flight calls whose reservations this worker gave up, because they will never be sent. Leaves all other
-   * calls alone: a call from a copy of the database may have been charged, even if it is unknown to this process.
+   * Releases in-flight calls whose reservations this worker gave up, because these calls will never be sent. Leaves all
+   * other calls alone: a call from a copy of the database may have been charged, even if this process does not know the
+   * call.
    */
   async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return

@@ -50,7 +50,7 @@ export function nextTry(tries: Tries, effect: Effect, patience: Patience): Chang
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
-      // A late answer completes a task that was given up, but not one that was cancelled or reused.
+      // A late answer completes a task that was given up, but not a cancelled or reused task.
       if (tries.state === 'cancelled' || tries.state === 'reused') return null
       if (tries.state === 'answered') return null
       return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }

@@ -283,7 +283,7 @@ function balanceOf(
 ): Pick<Change, 'newest' | 'least' | 'untold'> {
   if (remaining === null) return { newest, least, untold: untold + used }
   return {
-    // The balance from the call that started last counts, even if another one arrives later, or is lower or higher.
+    // The balance from the call that started last counts, even if a different balance arrives later.
     newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
     least: Math.min(least ?? remaining, remaining),
     untold,
@@ -526,7 +526,7 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
 
-/** False for an answer that was already recorded, such as one that was delivered twice. */
+/** False for an answer that was already recorded, for example because it was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
   // The call was given up, so only an answer or its price matters now. The task's try was counted and the credits are

@@ -274,7 +274,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Counts open tasks that are more urgent than a priority, up to a limit. Needed only while credits are scarce. */
+/** Counts open tasks that are more urgent than a priority, up to a limit, while credits are scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

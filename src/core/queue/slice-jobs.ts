@@ -14,7 +14,7 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, from 0 up. Jobs with null come first. */
+  /** Position among jobs of the same priority, starting at 0. Jobs with null come first. */
   readonly turn: number | null
   readonly delayMs?: number
 }

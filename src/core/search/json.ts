@@ -101,7 +101,7 @@ class Cleaner {
 
   #number(number: number): number {
     if (!Number.isFinite(number)) {
-      this.problem = 'expected numbers up to 1.8e308, got a greater one'
+      this.problem = 'expected numbers up to 1.8e308, got a greater number'
     }
     return number
   }

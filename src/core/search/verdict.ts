@@ -165,7 +165,7 @@ export const policy = {
 
 type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
-// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common in such services.
+// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common in similar services.
 const words = {
   key_refused: 'UNAUTHORIZED FORBIDDEN INVALID_API_KEY API_KEY_REVOKED',
   no_credit: `PAYMENT_REQUIRED QUOTA_EXCEEDED INSUFFICIENT_QUOTA INSUFFICIENT_CREDITS INSUFFICIENT_CREDIT

@@ -146,7 +146,7 @@ export class Batch {
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable, and retries conflicts. Throws errors caused by the data. */
+  /** Waits while the database is unreachable, and retries conflicts. If the data causes an error, throws the error. */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {

@@ -15,7 +15,7 @@ import { settleAbandonedLogs } from './recovery.ts'
 import type { Waiting } from './summary.ts'
 import type { Worker } from './worker.ts'
 
-/** Time without a delivery after which jobs may have been lost. */
+/** Time without a delivery after which the queue may have lost jobs. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
@@ -135,11 +135,13 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited, because an unreachable queue may never answer and this worker must continue.
+    // The promise is not awaited, because an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /** Closes runs that are still open: slices that end at the same time may each assume that another one is the last. */
+  /**
+   * Closes runs that are still open: slices that end at the same time may each assume that another slice is the last.
+   */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -151,7 +153,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited, because an unreachable queue may never answer.
+    // The promise is not awaited, because an unreachable queue may never answer.
     queue
       .repair()
       .then(() => queue.count())

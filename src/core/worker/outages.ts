@@ -85,7 +85,7 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Limits the free lanes: to one while the API is unreachable, and to none between two tries. */
+  /** Limits the number of free lanes: one while the API is unreachable, none between two attempts to reach it. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)

@@ -163,7 +163,7 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Flushes replies to disk after a short delay, and repeats this for replies that arrive meanwhile. */
+  /** Flushes replies to disk after a short delay, and again if more replies have arrived. */
   async #flush(): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, flushMs))

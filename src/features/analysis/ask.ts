@@ -20,7 +20,7 @@ export interface Inquiry {
   /** If true, answers from suspect runs are included. */
   readonly suspects?: boolean
   readonly slice?: Slice | undefined
-  /** Aborted when the result is no longer needed. The statement is then cancelled. */
+  /** Aborted when the result is no longer needed, which cancels the statement. */
   readonly signal?: AbortSignal
   /**
    * Maximum number of characters per cell. Longer cells end in an ellipsis. With a limit, results come in small
@@ -176,7 +176,7 @@ function emptyReason(day: string, found: EmptyDay): string | null {
     return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
   }
   return weight === 0
-    ? `no rows: all queries on ${day} have weight 0, so nothing has a share`
+    ? `no rows: all queries on ${day} have weight 0, so no domain has a share`
     : null
 }
 

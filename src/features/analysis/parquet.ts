@@ -120,7 +120,7 @@ const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {
   type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // Converted here, because the library would convert it digit by digit.
+  // The UUID is converted here, because the library would convert it digit by digit.
   read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
 }
 // The server writes bytea as \\x followed by two digits per byte.

@@ -100,7 +100,7 @@ async function printAnswer(
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
-  // Only the owner of the tables can add archived rows, even for one statement.
+  // Only the tables' owner can add archived rows to the tables for a statement.
   const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null

@@ -133,7 +133,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only write errors are reported as errors of the target. Reading the chunks may fail too.
+    // Only write errors are errors of the target. An error while reading the chunks is thrown unchanged.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()
