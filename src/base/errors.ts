@@ -77,7 +77,7 @@ export class Interrupted extends MillError {
 const unreadableReasons: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there; check the path',
   EACCES: 'a file that you may not read; change its permissions',
-  ELOOP: 'a link to itself; name the file',
+  ELOOP: 'a link to itself; name another file',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
 }
 

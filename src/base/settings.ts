@@ -239,7 +239,7 @@ export const settings = {
   },
   MILL_WEBHOOK_FORMAT: {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
-    hint: 'leave it unset: slack for hooks.slack.com, json for all others',
+    hint: 'leave it unset to use slack for hooks.slack.com, and json otherwise',
   },
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),

@@ -82,7 +82,7 @@ export const constants = {
   oldestSightingMs: 600_000,
   /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,
-  /** Calls made one at a time before any balance is known or after a renewal, including retries. */
+  /** Number of calls made one at a time before any balance is known or after a renewal, including retries. */
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,

@@ -292,7 +292,7 @@ function liftedStops({ admission, books }: DecidedAdmission): Reservation['clear
     .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
-/** Returns the tasks and runs as they were read. The reservation is written only if they are unchanged. */
+/** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */
 function basisOf({
   admission,
   found,

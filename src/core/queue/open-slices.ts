@@ -31,7 +31,7 @@ export async function openTasks(
   return found ?? null
 }
 
-/** Number of open slices in a run below which each slice that ends checks whether it was the last slice. */
+/** If a run has fewer open slices than this, each slice that ends checks whether it was the last one. */
 const nearTheEnd = 100
 
 /**

@@ -317,7 +317,7 @@ const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR
  */
 const longestHeader = 64 * 1024
 
-/** Connects sockets that skip an unsolicited `100 Continue`. The client would reject it and lose a paid answer. */
+/** Connects sockets that skip an unsolicited `100 Continue`, which the client would reject, losing a paid answer. */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
   return (options, callback) =>

@@ -133,9 +133,9 @@ export interface Summary {
   readonly unknown: number
   /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections that the API charged; also counted in `unreadable`. */
+  /** Rejections that the API charged for, which `unreadable` also counts. */
   readonly paid_refusal: number
-  /** Answers to a different query; also counted in `unreadable`. */
+  /** Answers to a different query, which `unreadable` also counts. */
   readonly other_query: number
   /** Failed, unknown or unreadable tasks in this worker's runs, including tasks bought by other workers. */
   readonly run_failures: number

@@ -47,7 +47,7 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
   ENOENT: 'a file in a folder that does not exist; create the folder first',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
-  ELOOP: 'a link to itself; name the file',
+  ELOOP: 'a link to itself; name another file',
   EACCES: 'a place where this user may not write; name another place',
   EPERM: 'a place where this user may not write; name another place',
   EROFS: 'a place where nobody may write; name another place',
