@@ -11,7 +11,7 @@ export interface ZonedSpan {
   readonly zone: string
 }
 
-/** An account with its spending and its credit floor. Without a live worker, the floor is the last worker's. */
+/** An account with its spending and its credit floor. Without a live worker, the last worker's floor is used. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */

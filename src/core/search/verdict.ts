@@ -131,8 +131,8 @@ interface Consequence {
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /**
-   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge is a price in the
-   * price class.
+   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge counts as a price
+   * in its price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
   /** Reason to stop the whole account, or null. */
@@ -150,7 +150,7 @@ export const policy = {
   blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
-  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. We assume that such a reply is free.
+  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. The response is assumed to be free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
   // Any other 3xx or 4xx: a final rejection. Spec gap 7: only errors 401 and 403 are documented, and other rejections
   // are assumed to be free.

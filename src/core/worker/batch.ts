@@ -146,7 +146,7 @@ export class Batch {
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable, and retries conflicts. If the data causes an error, throws the error. */
+  /** Waits while the database is unreachable, and retries conflicts. Errors caused by the data are thrown. */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {

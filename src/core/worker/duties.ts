@@ -22,7 +22,7 @@ const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
 const keyFileMs = 1_000
 
-/** Does all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes runs. */
+/** Carries out all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes runs. */
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
