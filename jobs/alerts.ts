@@ -9,7 +9,7 @@ await runCommand(
     examples: [
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         alerts that have not recovered',
-      'npm run alerts -- show 12            both answers, who took the position, the query that shows it',
+      'npm run alerts -- show 12            both answers, the domain that took the position, and a question for the details',
       'npm run alerts -- rules              the rules in force',
       'npm run alerts -- load               load inputs/config/alerts.csv, the whole file or nothing',
       'npm run alerts -- load mine.csv',

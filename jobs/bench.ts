@@ -9,10 +9,10 @@ await runCommand(
     about:
       'Benchmarks the program on this machine, with its own servers on the loopback interface.',
     examples: [
-      'npm run bench                     the program: each part, the whole, and two plain workers for comparison',
+      'npm run bench                     each part of the program, the whole program, and two plain workers for comparison',
       'npm run bench -- lists            reading and planning lists',
       'npm run bench -- ledger           reservation and settlement, compared with the whole',
-      'npm run bench -- hosts            2 and 8 workers, 0.5 to 20 ms away; a lost connection, a frozen host',
+      'npm run bench -- hosts            2 and 8 workers with 0.5 to 20 ms latency; a lost connection; a frozen host',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
       'npm run bench -- service          the search service; also: enrich, quality, analysis',
@@ -26,7 +26,7 @@ await runCommand(
     define: (program) =>
       program
         .argument('[name]', `one of ${benchNames.join(', ')}`, 'mill')
-        .option('--runs <n>', 'number of runs to take the median of', '3')
+        .option('--runs <n>', 'number of runs; the median is reported', '3')
         .option('--rows <n>', 'number of rows, for benches that fill tables')
         .option('--beside <folder>', 'another checkout to compare with')
         .option('--short', 'small sizes, and CPU time only: for a busy machine'),

@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'budget',
-    about: 'Shows every budget and its remaining credits, or sets the monthly budget of a list.',
+    about: "Shows every budget and its remaining credits, or sets a list's monthly budget.",
     examples: [
       'npm run budget',
       'npm run budget -- --list keywords --credits 5000',
@@ -13,9 +13,9 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--list <name>', 'the list whose budget is set')
-        .option('--credits <n>', 'maximum credits for all its runs in one month')
-        .option('--none', 'remove its budget'),
+        .option('--list <name>', 'the list whose budget to set')
+        .option('--credits <n>', 'maximum credits for all runs of the list in one month')
+        .option('--none', "remove the list's budget"),
   },
   async () => (await import('../src/features/admin/budget.ts')).runBudget,
 )

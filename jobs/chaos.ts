@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'chaos',
     about:
-      'Injects faults while workers run (kills, freezes, lost connections, full disks), then compares the API’s books with the tables.',
+      'Injects faults while workers run (kills, freezes, lost connections, full disks), then compares the API’s records with the tables.',
     examples: [
       'npm run chaos -- --seconds 60',
       'npm run chaos -- --minutes 30 --backend redis',
@@ -16,7 +16,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--seconds <n>', 'how long to inject faults', '60')
-        .option('--minutes <n>', 'the same in minutes')
+        .option('--minutes <n>', 'how long to inject faults, in minutes')
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight per worker', '8')

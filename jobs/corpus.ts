@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'corpus',
-    about: 'Loads the documents that searches with live keys use offline.',
+    about: 'Loads the documents that the search service searches offline for live keys.',
     examples: ['npm run corpus -- load', 'npm run corpus -- add pages.jsonl'],
     define: (program) =>
       program

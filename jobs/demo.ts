@@ -15,14 +15,11 @@ await runCommand<DemoFlags>(
       'npm run demo                     fourteen nights, one left out as suspect',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
       'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
-      'npm run demo -- --nights 60 --cadence   thirty daily nights, then thirty adaptive ones, and what they saved',
+      'npm run demo -- --nights 60 --cadence   thirty daily nights, thirty adaptive nights, and the credits saved',
     ],
     define: (program) =>
       program
-        .option(
-          '--nights <n>',
-          'create a history of this many days instead, in which nothing goes wrong',
-        )
+        .option('--nights <n>', 'create a history of this many days without faults')
         .option(
           '--faults',
           'make six nights fail on purpose, and name the commands that show what happened',
@@ -35,10 +32,7 @@ await runCommand<DemoFlags>(
   },
 )
 
-/**
- * Starts the search service. Only a job may import both the mill and the service, which are separate programs that
- * communicate over HTTP.
- */
+/** Starts the search service, which is a separate program. Only a job may import both programs. */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')
   const service = await startService({ ...options, drift: 'demo' })

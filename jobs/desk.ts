@@ -18,7 +18,7 @@ await runCommand(
         .option('--port <n>', 'port to listen on; 0: any free one (default: 8750)')
         .option('--host <address>', 'address to listen on; other hosts need a password')
         .option('--password-file <file>', 'file whose first line is the password')
-        .option('--public-url <address>', 'its public URL behind a proxy'),
+        .option('--public-url <address>', 'public URL of the desk behind a proxy'),
   },
   async () => (await import('../src/desk/command.ts')).runDesk,
 )

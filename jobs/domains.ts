@@ -25,8 +25,8 @@ await runCommand(
         .option('--label <text>', 'display name of the domain')
         .option('--brand <name>', 'brand that groups several domains (default: its label)')
         .option('--rival', "a competitor's domain, not ours")
-        .option('--since <date>', 'first day on which it is ours')
-        .option('--until <date>', 'last day on which it is ours')
+        .option('--since <date>', 'first day on which the domain is ours')
+        .option('--until <date>', 'last day on which the domain is ours')
         .option('--on <date>', "with end: the domain's last day"),
   },
   async () => (await import('../src/features/analysis/domains-command.ts')).keepDomains,

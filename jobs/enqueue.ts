@@ -53,7 +53,7 @@ await runCommand<EnqueueFlags>(
         .option('--keep', 'buy open queries that are no longer in the list'),
   },
   async () => async (call) => {
-    // Printed before the program is loaded, because loading takes longer than reading a small list.
+    // This line is printed before the program is loaded, because loading takes longer than reading a small list.
     if (process.stderr.isTTY) say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
   },

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'export',
     about:
-      'Writes a view, a table or the answer to a question to a file, row by row, however long it is.',
+      'Exports a view, a table or the answer to a question to a file. Writes row by row, so any size fits in memory.',
     examples: [
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --to results.ndjson',

@@ -16,7 +16,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--days <n>', 'number of days', (text) => Math.min(countFlag('days', text), 400), 7)
-        .option('--keep', 'store it for the view analysis.forecast, as workers and schedulers do'),
+        .option('--keep', 'store the forecast in analysis.forecast, as workers and schedulers do'),
   },
   async () => (await import('../src/core/forecast/command.ts')).showForecast,
 )

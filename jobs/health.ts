@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'health',
     about:
-      'Reports by its exit code whether a process on this host is healthy, for use in containers. Without MILL_METRICS_PORT it checks the database instead.',
+      'Exits with 0 if a process on this host is healthy, and nonzero otherwise, for use in containers. Without MILL_METRICS_PORT, checks the database instead.',
     examples: [
       'npm run health                        the worker or scheduler at MILL_METRICS_PORT is running',
       'npm run health -- --ready             its dependencies are reachable',

@@ -3,7 +3,7 @@
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features that this job adds to the scheduler, because only a job may import all of them. */
+/** Features that the scheduler gets from this job, because only a job may import other features. */
 const beside: NightlyParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
@@ -22,7 +22,7 @@ await runCommand<NightlyFlags>(
     about: 'Starts the runs in inputs/config/schedules.csv when they are due.',
     drains: true,
     examples: [
-      'npm run nightly                             the scheduler; any number may run',
+      'npm run nightly                             starts a scheduler; several can run at once',
       'npm run nightly -- --show                   schedules with their next times and last outcomes',
       'npm run nightly -- --once                   runs what is due and exits: for cron or a systemd timer',
       'npm run -s nightly -- --show --json',

@@ -8,7 +8,7 @@ await runCommand(
     about: 'Shows sent and waiting notices, or sends a test notice.',
     examples: [
       'npm run notify                              the newest notices: sent, waiting or given up',
-      'npm run notify -- --test                    sends one test notice, prints the response',
+      'npm run notify -- --test                    sends one test notice and prints the response',
       'npm run -s notify -- --limit 100 --json',
     ],
     define: (program) =>

@@ -7,10 +7,10 @@ await runCommand(
   {
     name: 'reparse',
     about:
-      'Parses stored bodies again, without a call: those that could not be read or stored, or all.',
+      'Parses stored bodies again, without a call: those that could not be read or stored, or all bodies.',
     examples: [
       'npm run reparse                 answers that could not be read, or whose rows were rejected',
-      'npm run reparse -- --run 12     only those of one run',
+      'npm run reparse -- --run 12     only answers from run 12',
       'npm run reparse -- --all        every answer whose body is stored',
     ],
     define: (program) =>

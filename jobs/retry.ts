@@ -7,17 +7,17 @@ await runCommand(
   {
     name: 'retry',
     about:
-      'Reopens tasks that failed, are unknown, were unaffordable or were not asked. Tasks that have an answer are reopened only with --buy-again.',
+      'Reopens tasks that failed, have an unknown outcome, were unaffordable or were not asked. Tasks that have an answer are reopened only with --buy-again.',
     examples: [
       'npm run retry -- --run 12                          preview of failed and unknown tasks of run 12',
-      'npm run retry -- --run 12 --yes                    reopens them',
+      'npm run retry -- --run 12 --yes                    reopens these tasks',
       'npm run retry -- --list keywords --state failed --yes',
       'npm run retry -- --error TIMEOUT --since 12h --yes',
       'npm run retry -- --run 12 --state unaffordable --budget 900 --yes',
       'npm run retry -- --run 12 --state not_asked --yes  asks the queries that the night skipped',
       'npm run retry -- --run 12 --buy-again --yes        buys answered tasks a second time',
       'npm run retry -- --run 12 --buy-again --error OTHER_QUERY --yes',
-      '                                                   only those that were answered for another query',
+      '                                                   only tasks whose answer was for another query',
     ],
     define: (program) =>
       addYes(program)
@@ -30,7 +30,7 @@ await runCommand(
         )
         .option(
           '--error <code>',
-          'only tasks that ended with this error; with --buy-again also UNREADABLE, OTHER_QUERY, PAID_REFUSAL',
+          'only tasks that ended with this error code; --buy-again also accepts UNREADABLE, OTHER_QUERY and PAID_REFUSAL',
         )
         .option('--tag <label>', 'only tasks of queries with this label')
         .option('--since <when>', 'only tasks that ended since a day, or within a span like 12h')

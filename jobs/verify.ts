@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'verify',
     about:
-      'Checks the stored data and the ledger: one line for each group of checks, exit code 1 if one fails.',
+      'Checks the stored data and the ledger: prints one line for each group of checks, and exits with 1 if a check fails.',
     examples: [
       'npm run verify',
       'npm run verify -- --deep',

@@ -3,7 +3,7 @@
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-/** Features that this job adds to the worker, because only a job may import all of them. */
+/** Features that the worker gets from this job, because only a job may import other features. */
 const beside: WorkParts = {
   afterRuns: async (...args) =>
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
@@ -18,7 +18,7 @@ await runCommand<WorkFlags>(
     about: 'Buys and stores an answer for each open task.',
     drains: true,
     examples: [
-      'npm run work                                runs until stopped, waits while the account is stopped',
+      'npm run work                                runs until stopped; waits while the account is stopped',
       'npm run work -- --drain                     ends when nothing is left to do',
       'npm run -s work -- --drain --json           the same, with its totals as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',

@@ -1,4 +1,4 @@
-// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves this path.
+// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves it.
 
 import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
@@ -12,10 +12,10 @@ import type { Api, Reply } from './core/search/call.ts'
 import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
-/** State of a task after one of its calls was recorded. */
+/** A task's state after one of its calls was recorded. */
 export interface Outcome {
   readonly state: string
-  /** Milliseconds until the task may be tried again. */
+  /** Milliseconds until the task may be retried. */
   readonly waitMs: number | null
 }
 
@@ -23,11 +23,11 @@ export interface Outcome {
 export interface Steps {
   /** Reserves credits for as many of the given tasks as may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
-  /** Sends one paid request. Its lane is free again before anything is stored. */
+  /** Sends one paid request. The lane is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** Stores the body, the rows, the cost and the task state in one transaction. Returns the new state of the task. */
+  /** Stores the body, rows, cost and task state in one transaction. Returns the task's new state. */
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
@@ -52,12 +52,12 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   return steps.store({ task, call, reply, verdict })
 }
 
-/** Parts of a worker that the steps of the main path use. */
+/** Parts of a worker that the main path uses. */
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
     readonly report: (line: string) => void
-    /** Called at each `Moment`, so that a test can kill the process there. */
+    /** Called at each `Moment`, so that a test can kill the process at that point. */
     readonly at?: (moment: Moment) => void
     /** Called with the duration of each paid request, in seconds. */
     readonly onCall?: (seconds: number) => void
@@ -66,24 +66,19 @@ export interface Tools {
   readonly lease: { readonly term: Clocks }
   readonly api: Api
   readonly lanes: Lanes
-  /** Holds calls back based on earlier replies and outages. */
+  /** Holds calls back after some replies and during outages. */
   readonly brake: {
     heldBack(term: Clocks): string | null
     applyReply(bought: Bought): void
     recorded(verdict: Verdict): void
   }
-  /** Records several entries together in the ledger. */
   readonly batch: { add(entry: Entry): Promise<Outcome> }
-  /**
-   * Keeps every reply in a file until it is in the database, so that a crash loses only the calls in
-   * flight.
-   */
+  /** Keeps each reply in a file until it is in the database, so that a crash loses only calls in flight. */
   readonly log: { append(call: CallName, reply: Reply): void }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
-  /** Compares the rejection of a key with later answers to the same key. */
+  /** Compares a rejection of the key with later answers to the same key. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
   readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
-  /** Called with the reply to each call. */
   readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
   readonly nudge: () => void
@@ -94,9 +89,9 @@ export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
-/** Builds the four steps of the main path from the parts of a worker. */
+/** Builds the four steps of the main path from a worker's parts. */
 export function stepsOf(tools: Tools): Steps {
-  // The worker's lease right before each task's reservation was requested.
+  // The worker's lease right before each task's reservation.
   const terms = new Map<number, Clocks>()
   return {
     reserve: (tasks) => reserveTasks(tools, tasks, terms),
@@ -129,8 +124,7 @@ async function request(
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
   const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored. Lanes that become free at about the same time get their
-  // reservations as one group.
+  // The lane is free long before the answer is stored. Lanes that become free at about the same time reserve together.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
   return reply
@@ -148,7 +142,7 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   return recorded
 }
 
-/** Sends the paid request of a call, unless an earlier reply or an outage holds it back. */
+/** Sends a call's paid request, unless an earlier reply or an outage holds it back. */
 async function send(
   { api, brake, log, options, tally, keyCheck, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },
@@ -162,7 +156,7 @@ async function send(
   }
   keyCheck.begin(id)
   const begun = performance.now()
-  // The mark is the idempotency key: if a lost answer is requested again, an API that supports such keys charges only
+  // The mark is the idempotency key. If a lost answer is requested again, an API with idempotency keys charges only
   // once.
   const reply = await api.call(query, name.mark)
   log.append(name, reply)

@@ -3,8 +3,8 @@
 import { domainToASCII } from 'node:url'
 
 /**
- * Parses a URL. Returns null if the text is not a valid URL. Use this function instead of `URL.canParse`: on Node 20
- * and 22, that function rejects host names with umlauts after about a thousand calls, once the engine has optimized it.
+ * Parses a URL, or returns null if it is not valid. On Node 20 and 22, `URL.canParse` rejects host names with umlauts
+ * after about 1,000 calls.
  */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
@@ -20,7 +20,7 @@ export function isLoopback(hostname: string): boolean {
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True for a request with proxy headers. Such a request may come from anywhere. */
+/** True if the request came through a proxy. The client may then be on any host. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
@@ -31,13 +31,10 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-// Path of the endpoint. It is added to the base address when a query is sent.
+// Path of the search endpoint, which is added to the base address.
 const endpoint = /\/v1\/search\/*$/
 
-/**
- * Returns what is wrong with an API URL. The messages contain only the host and the path, because the other parts may
- * contain keys.
- */
+/** Lists what is wrong with an API URL. Messages quote only the host and path, because other parts may contain keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const named = url.username !== '' || url.password !== ''
@@ -67,7 +64,7 @@ const nodeShape = /^(?<host>\[[\da-f:]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?$/i
 
 const ports = { sentinel: 26_379, cluster: 6_379 } as const
 
-/** Reads the address of one server, of sentinels or of a cluster; null for any other text. */
+/** Parses the address of a Redis server, sentinels or a cluster, or returns null for any other text. */
 export function readRedisAddress(text: string) {
   if (/^rediss?:\/\//.test(text)) {
     return parseUrl(text) === null ? null : { kind: 'server' as const, url: text }
@@ -80,12 +77,12 @@ export function readRedisAddress(text: string) {
   const { user, password, name, db, asked } = found
   const fleet = {
     nodes: nodes.filter((node) => node !== null),
-    // All connections use TLS, and certificates are checked.
+    // With `rediss`, all connections use TLS, and certificates are checked.
     secure: found['secure'] === 's',
     username: decoded(user),
     password: decoded(password),
   }
-  // A cluster has no numbered databases and no name. Sentinels monitor several servers, each of which has a name.
+  // A cluster has no numbered databases and no name. Sentinels can monitor several servers, so a name is required.
   if (kind === 'cluster') {
     return name === undefined && asked === undefined ? { kind, ...fleet } : null
   }
@@ -96,10 +93,7 @@ export function readRedisAddress(text: string) {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/**
- * Reads the user and password for the sentinels, which have their own users. Returns null if the query string has an
- * unknown parameter.
- */
+/** Reads the login for the sentinels, which have their own users. Returns null for unknown parameters. */
 function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null
@@ -117,14 +111,10 @@ function readNode(text: string, usual: number) {
   return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? usual : Number(port) }
 }
 
-// Maximum length of a name that can be resolved. Longer texts are not converted, because the conversion takes quadratic
-// time.
+// Maximum length of a host name. Longer texts are not converted, because conversion takes quadratic time.
 const longest = 253
 
-/**
- * Converts a host name to the ASCII form used in addresses: bücher.de becomes xn--bcher-kva.de. Leaves any other text
- * unchanged.
- */
+/** Converts a host name to ASCII: bücher.de becomes xn--bcher-kva.de. Any other text is returned unchanged. */
 export function asciiHost(host: string): string {
   // Nearly every host is already ASCII. The converter would treat 1.2 as an address and drop anything after a slash.
   if (/^[ -~]*$/.test(host) || /[\s/\\?#%:@]/.test(host) || host.length > longest) return host
@@ -139,7 +129,7 @@ export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
 
-/** Normalizes a domain to the form used in the analysis: in lower case, without a leading www. */
+/** Normalizes a domain for the analysis: in lower case, without a leading www. */
 function domainName(typed: string): string {
   return asciiHost(typed.trim())
     .toLowerCase()

@@ -5,10 +5,7 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/**
- * Source of an answer: the paid API, a test key, or the bundled service. Test and sandbox answers are never shown as
- * live.
- */
+/** Where an answer came from. Test and sandbox answers are never shown as live. */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {
@@ -30,7 +27,7 @@ export interface Entity {
   readonly type: string | null
 }
 
-/** The label of a cluster or the text of a related search, with its id. */
+/** A cluster or a related search: its id, and its label or text. */
 export interface Term {
   readonly id: string
   readonly text: string
@@ -51,7 +48,7 @@ export interface Result {
   readonly asGiven: JsonObject | null
 }
 
-/** An item of a block that the API specification does not name. */
+/** An item in a block that the API specification does not mention. */
 export interface Feature {
   readonly kind: string
   readonly page: Page | null
@@ -60,18 +57,16 @@ export interface Feature {
   readonly extra: JsonObject | null
 }
 
-/** An answer as stored in the database: everything in the body, with each value in its own column. */
+/** An answer as stored in the database, with each value from the body in its own column. */
 export interface Answer {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Greatest position; null if no result has a position. */
+  /** Greatest position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
-  /**
-   * Reason why the body was not parsed as the answer to its query; null if it was. With a reason, all lists are empty.
-   */
+  /** Reason why the body could not be parsed as an answer to the query, or null. With a reason, all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -79,42 +74,35 @@ export interface Answer {
   readonly entities: readonly Placed<Entity>[]
   readonly clusters: readonly Placed<Term>[]
   readonly related: readonly Placed<Term>[]
-  /** Items of the blocks in `extra`. */
+  /** Items from the blocks in `extra`. */
   readonly features: readonly Placed<Feature>[]
 }
 
-/**
- * Prefix of `parse_error` if the database rejected the rows of a readable answer. A later reparse can store the rows.
- */
+/** Prefix of `parse_error` if the database rejected the rows of a readable answer. A reparse can store these rows. */
 export const refusedRows = 'the tables refused its rows: '
-/** Prefix of `parse_error` if the API rejected the query and charged for it. Code and message follow. */
+/** Prefix of `parse_error` if the API rejected the query but charged for it. The code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '
-/**
- * Prefix of `parse_error` if the answer names a query other than the one sent. The query named by the answer follows.
- */
+/** Prefix of `parse_error` if the answer is for a different query. The text of that query follows. */
 export const otherQuery = 'it answers another query: '
 
-/**
- * Reason why an answer has no rows: the API rejected the query, the answer is for a different query, or its body or
- * rows are unusable.
- */
+/** Reason why an answer has no rows: a charged refusal, an answer to a different query, or an unusable body. */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Reads the defect of an answer from `parse_error`; null if the answer has no defect. */
+/** Classifies `parse_error`, or returns null if the answer has no flaw. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A received body and, if it could be read, the answer in it. */
+/** A received body, and the answer in it if the body could be parsed. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number
   readonly receivedAt: Date
   readonly truncated: boolean
   readonly body: Buffer
-  /** Null if the stored body is an error, or only the part of a body that was received before the connection broke. */
+  /** Null if the body is an error message, or if the body is incomplete because the connection broke. */
   readonly search: {
     readonly taskId: number
     readonly queryId: string

@@ -12,18 +12,15 @@ import { type Name, settings, type Value, webhookEvents } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** All settings. Null means that a setting is not set. `settings.ts` documents each setting. */
+/** All settings. A setting without a value is null. `settings.ts` documents each setting. */
 export type Config = Readonly<ReturnType<typeof readAll>>
 
-/** Returns the environment of this process, which no other code reads directly. */
+/** Returns the environment of this process. Other code must not read `process.env` directly. */
 export function processEnvironment(): Environment {
   return process.env
 }
 
-/**
- * Returns the directory in which the command was typed. The current directory may differ, because npm changes to the
- * project's folder.
- */
+/** Returns the folder in which the user typed the command. npm changes the current folder to the project's folder. */
 export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
@@ -57,8 +54,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // Uses NaN rather than a default. The invalid lease is reported, and comparisons with NaN, which are always false,
-    // report no further problem.
+    // An invalid lease becomes NaN. Comparisons with NaN are false, so they report no further problems.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -75,19 +71,19 @@ function readAll(reader: SettingsReader) {
   }
 }
 
-/** Rejects unknown settings even in commands that read no settings, and reports them with all other problems. */
+/** Rejects unknown settings, even for commands that read no settings. Reports all problems at once. */
 export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
-/** Resolves a path relative to the directory in which it was typed. */
+/** Resolves a path relative to the folder in which the user typed the command. */
 export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
 export type Webhook = NonNullable<Config['webhook']>
 
-// Settings that are secrets. The URL of a webhook is a secret, because anyone who knows the URL can use it.
+// Settings that are secrets. A webhook URL is a secret, because anyone who knows the URL can post to it.
 const secretNames: readonly string[] = [
   'SEARCH_API_KEY',
   'SERVICE_PASSWORD',
@@ -95,13 +91,12 @@ const secretNames: readonly string[] = [
   'MILL_WEBHOOK_SECRET',
 ]
 
-// Minimum length of a lease, as a multiple of the timeout of a call. A lease is renewed after a sixth of its length,
-// and the rest must be long enough for a call and a slow renewal.
+// Minimum lease length, as a multiple of the call timeout: a lease must outlast a call and a slow renewal.
 const leasePerTimeout = 1.5
 
 class SettingsReader {
   readonly problems: string[]
-  /** File that the API key was read from; null if the key did not come from a file. */
+  /** File that the API key was read from, or null if there is none. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -141,7 +136,7 @@ class SettingsReader {
     return undefined
   }
 
-  /** Returns the URL and key of the API. Null selects the bundled service. */
+  /** Returns the URL and key of the API, or null for the bundled service. */
   api(): { readonly url: URL; readonly key: Secret } | null {
     const url = this.value('SEARCH_API_URL')
     const { secret: key, file, given: keyGiven } = this.#secret('SEARCH_API_KEY')
@@ -172,7 +167,6 @@ class SettingsReader {
 
   webhook() {
     const url = this.value('MILL_WEBHOOK')
-    // Notifications are signed only with a secret.
     const { secret } = this.#secret('MILL_WEBHOOK_SECRET')
     const events: readonly string[] = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
     const format = this.value('MILL_WEBHOOK_FORMAT')
@@ -181,7 +175,7 @@ class SettingsReader {
     return { url, secret, events, format: format ?? usual }
   }
 
-  /** Reads a secret from its setting, or else from the file that its other setting names. */
+  /** Reads a secret from the setting itself, or from the file named by the matching `_FILE` setting. */
   #secret(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET') {
     const file = this.value(`${name}_FILE`)
     const own = this.value(name)
@@ -211,18 +205,16 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // Adds one more line, because the parser silently drops a last line that lacks its closing quote.
+    // The parser drops a last line that lacks its closing quote, so one more line is appended.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Reports the lines without a value under names that no setting can have.
+    // Lines without a value get names that no setting can have, so that they are reported.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
   }
 }
 
-/**
- * Finds lines without "=". Some Node releases drop such lines silently. Other releases also lose the following line.
- */
+/** Finds lines without "=". Some Node releases silently drop such lines, or also lose the following line. */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -231,7 +223,7 @@ function linesWithoutValue(text: string): string[] {
     .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
 }
 
-// Detects misspelled settings: a misspelled floor would silently leave the default in force.
+// A misspelled credit floor would silently leave the default in force, so misspelled settings are detected.
 
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
@@ -241,7 +233,7 @@ type Layers = readonly (readonly [SettingSource, Layer])[]
 
 const names = Object.keys(settings)
 
-/** Prefixes used only by querymill. */
+/** Prefixes of settings that only querymill uses. */
 const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
 
 /** Settings that other programs also use, under the same or similar names. */
@@ -254,7 +246,7 @@ const places: Readonly<Record<SettingSource, string>> = {
   default: 'among the defaults',
 }
 
-/** Reports each unknown name with the setting that was probably meant. */
+/** Reports each unknown name, and suggests the setting that was probably meant. */
 function unknownSettings(layers: Layers): string[] {
   return layers.flatMap(([source, layer]) =>
     Object.keys(layer).flatMap((name) => {
@@ -280,12 +272,12 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting itself also has a value, the similar name belongs to another program.
+    // If the setting also has a value under its own name, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
 
-/** True for a variable that Kubernetes sets for a service: `search-api` becomes SEARCH_API_PORT and the like. */
+/** True for a variable that Kubernetes sets for a service, such as SEARCH_API_PORT for `search-api`. */
 function isServiceLink(name: string, layers: Layers): boolean {
   const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
     name,
@@ -296,10 +288,10 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** Reports a line without "=" that names a setting, because the value of the setting would be lost. */
+/** Reports a line without "=" that contains the name of a setting, because the setting's value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
-  // Shows only the name, because the rest of the line may contain a key.
+  // Shows only the setting's name, because the line may contain a key.
   const found = words.find((word) => {
     const plain = plainName(word)
     return ownPrefix.test(plain) || names.includes(plain)
@@ -318,7 +310,7 @@ function suggest(name: string): string | undefined {
     .find(({ setting, away }) => away <= plain.length / 5 || sharesWords(plain, setting))?.setting
 }
 
-/** True for names such as MILL_FLOOR and MILL_WEBHOOK_URL, with one word missing or added. */
+/** True if the typed name lacks a word or has an extra word, such as MILL_FLOOR or MILL_WEBHOOK_URL. */
 function sharesWords(plain: string, setting: string): boolean {
   const [typed, known] = [wordsOf(plain), wordsOf(setting)]
   const within = (some: readonly string[], all: readonly string[]) =>
@@ -334,7 +326,7 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** Edit distance: number of letters that are inserted, deleted, replaced, or swapped with the next letter. */
+/** Edit distance: the number of letters inserted, deleted, replaced, or swapped with the next letter. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)

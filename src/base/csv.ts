@@ -1,6 +1,6 @@
 // Writes rows as CSV.
 
-/** Value of a cell. Cells are written so that no spreadsheet evaluates them. */
+/** Value of a cell. No spreadsheet evaluates a cell that this module writes. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
 
 interface CsvOptions {
@@ -24,13 +24,10 @@ export function csvLines(
   return rows.map((row) => `${row.map(written).join(delimiter)}\n`).join('')
 }
 
-// First characters that make a spreadsheet run a cell as a formula. The last four characters are full-width.
+// Characters that make a spreadsheet treat a cell as a formula. The last four characters are full-width.
 const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
-/**
- * Returns the text of a cell. Only text is protected from being run as a formula: a number must remain a number with
- * its sign.
- */
+/** Returns the text of a cell. Only text is protected from evaluation: a negative number must remain a number. */
 function textOf(cell: Cell, raw: boolean): string {
   if (cell === null || cell === undefined) return ''
   if (cell instanceof Date) return cell.toISOString()

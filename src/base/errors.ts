@@ -1,4 +1,4 @@
-// Exit codes, and errors that a user can act on.
+// Defines the exit codes, and errors that a user can act on.
 
 export const exits = {
   done: 0,
@@ -13,7 +13,7 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** Code of a system or database error; null if the error has no code. */
+/** Returns the code of a system or database error, or null if the error has none. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
@@ -23,26 +23,21 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** Message of a thrown value. For an AggregateError, the message of its first error. */
+/** Returns the message of a thrown value. For an AggregateError, this is the message of the first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/**
- * Builds the error for the default branch of an exhaustive switch. The compiler proves that the branch is unreachable,
- * and the error shows the value if the branch is reached anyway.
- */
+/** Builds the error for an exhaustive switch's default branch. The compiler proves that the branch is unreachable. */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/**
- * A known error. Its message says what happened, why, and what to do. Its class determines what the program does next.
- */
+/** A known error. Its message says what happened, why, and what to do. Its class determines what happens next. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  // Does not use `new.target`, which is undefined in field initializers.
+  // `new.target` is undefined in field initializers.
   override readonly name: string = this.constructor.name
 }
 
@@ -64,17 +59,17 @@ export class OverBudget extends MillError {
   override readonly exit = exits.stopped
 }
 
-/** The database, the queue or the API is unreachable. A retry may succeed later. */
+/** The database, the queue or the API is unreachable. Retrying later may help. */
 export class Unreachable extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The database does not match this program: too old, edited, or newer than the program. */
+/** The database does not match this release: it is older, newer or edited. */
 export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The user pressed Ctrl-C or ended the command in another way. */
+/** The user pressed Ctrl-C or stopped the command in another way. */
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
 }
@@ -82,11 +77,11 @@ export class Interrupted extends MillError {
 const unreadableReasons: Readonly<Record<string, string>> = {
   ENOENT: 'nothing there; check the path',
   EACCES: 'a file that you may not read; change its permissions',
-  ELOOP: 'a link to itself; name the file',
+  ELOOP: 'a link to itself; name another file',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
 }
 
-/** Explains why a file can't be read, and says what to do. `folder` is the advice for a path that is a folder. */
+/** Explains why a file cannot be read, and what to do. `folder` is the advice if the path is a folder. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

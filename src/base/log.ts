@@ -6,7 +6,7 @@ import { scrub, type Secret } from './secret.ts'
 
 export type Log = Logger
 
-/** Writes JSON lines for machines, or readable lines for people. Secrets are removed from each finished line. */
+/** Opens a log that writes JSON lines for machines, or readable lines for people. Secrets are removed from lines. */
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
   const hooks = { streamWrite: (line: string) => scrub(line, secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }

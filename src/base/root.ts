@@ -4,13 +4,10 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/**
- * Folder of the program, with `sql/`, `inputs/` and `package.json`. It is the same folder whether the program runs from
- * sources or from `dist`.
- */
+/** The program's folder, with `sql/`, `inputs/` and `package.json`, for a start from sources or from `dist`. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-/** True if a package manager installed the program. User files must then not be written to its folder. */
+/** True if a package manager installed the program. User files must not be written to an installed package. */
 const installed = basename(dirname(root)) === 'node_modules'
 
 /** True in a checkout, where `npm run NAME` starts a command. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { reasonOf } from './errors.ts'
 
-/** A key that prints only its kind, so that logs, errors and dumps of settings never contain the key itself. */
+/** A key that prints only its kind, so that logs, errors and dumps never contain the key itself. */
 export class Secret {
   readonly #value: string
 
@@ -12,7 +12,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** Returns the key itself. Use it only to set the request header. */
+  /** Returns the key itself, only for use in the request header. */
   reveal(): string {
     return this.#value
   }
@@ -21,7 +21,7 @@ export class Secret {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }
 
-  /** Describes length and characters for an error message without revealing the key. */
+  /** Describes the key's length and characters for an error message, without revealing the key. */
   describe(): string {
     const words = this.#value.split(/\s+/).filter((word) => word !== '').length
     const odd = this.#value.replace(/[\x20-\x7e]/g, '').length
@@ -44,7 +44,7 @@ export class Secret {
 
 const keyShape = /sk_(live|test)_[A-Za-z0-9_-]+/g
 
-/** Removes everything that looks like a key from a text, whatever the source of the text. */
+/** Removes everything that looks like a key from a text. */
 export function scrub(text: string, secrets: readonly Secret[] = []): string {
   let clean = text.replace(keyShape, 'sk_$1_…')
   for (const secret of secrets) {
@@ -55,7 +55,7 @@ export function scrub(text: string, secrets: readonly Secret[] = []): string {
   return clean
 }
 
-/** Message of a thrown value (all messages of an AggregateError), with keys removed. */
+/** Returns the message of a thrown value (all messages of an AggregateError), with keys removed. */
 export function scrubbedReason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(scrubbedReason).join('; ')
   return scrub(reasonOf(error))

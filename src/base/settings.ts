@@ -1,4 +1,4 @@
-// Defines all settings: shape, default and hint.
+// Defines all settings, each with its shape, default and hint.
 
 import { npmRun } from './cli/commands.ts'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ function address(protocols: readonly string[], example: string) {
     .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), { error: expected })
 }
 
-/** The hint for an invalid value shows an example with the given user. */
+/** Accepts a PostgreSQL address. The hint for an invalid value shows an example with the given user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
@@ -59,7 +59,7 @@ function someOf<Word extends string>(words: readonly Word[]) {
   })
 }
 
-/** Parses yes or no in common spellings. Returns null for any other text. */
+/** Parses yes or no in common spellings, or returns null for any other text. */
 export function readSwitch(text: string): boolean | null {
   const word = text.toLowerCase()
   if (['yes', 'on', 'true', '1'].includes(word)) return true
@@ -82,23 +82,23 @@ export const webhookEvents = [
   'new_field',
 ] as const
 
-// A secret with the `whsec_` prefix is base64-encoded, as signature libraries expect.
+// Signature libraries expect a secret with the `whsec_` prefix to be base64-encoded.
 const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'
 
-// Timers are limited to 2^31 milliseconds. A longer timer would fire at once, again and again.
+// Timers are limited to 2^31 milliseconds. A longer timer would fire immediately, over and over.
 const longestMs = dayMs
 const rateText = 'a number from 0.00001 up'
 
-/** One entry per setting: its shape, its default as typed by a user, and a hint for invalid values. */
+/** All settings, each with its shape, its default as a user would type it, and a hint for invalid values. */
 export const settings = {
   SEARCH_API_URL: {
     shape: website('https://api.example.com'),
     hint: 'give the base address, without /v1/search',
   },
   SEARCH_API_KEY: {
-    // A key with a line break would end the header, and fetch libraries quote such a key in their error message.
+    // A line break in a key would end the header, and fetch libraries quote such a key in their error message.
     shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     hint: 'copy the key again from where it was issued',
   },
@@ -121,7 +121,10 @@ export const settings = {
     hint: 'name a folder that can be written',
     fallback: join(workplace, '.querymill'),
   },
-  MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
+  MILL_ACCOUNT: {
+    shape: z.string(),
+    hint: 'any name; workers with the same name share one balance',
+  },
   MILL_CREDIT_FLOOR: {
     shape: whole(0),
     hint: 'credits that must stay in the account',
@@ -236,7 +239,7 @@ export const settings = {
   },
   MILL_WEBHOOK_FORMAT: {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
-    hint: 'leave it unset: slack for hooks.slack.com, json for all others',
+    hint: 'leave it unset to use slack for hooks.slack.com, and json otherwise',
   },
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),

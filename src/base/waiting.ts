@@ -1,8 +1,8 @@
-// Waits with a time limit, and closes resources opened by a command.
+// Waits with a time limit, and closes the resources that a command opened.
 
 import { setTimeout as timer } from 'node:timers/promises'
 
-/** Returned for a promise that did not settle in time. */
+/** Returned by `within` if the promise did not settle in time. */
 export const late = Symbol('late')
 
 /** Awaits a promise until a time limit or a signal, and then returns `late`. The promise itself continues. */
@@ -37,20 +37,20 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Time limit for closing each resource. The end of the process closes the resources that are still open. */
+/** Time limit for closing each resource. Resources that are still open are closed by the end of the process. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */
 export class Closers {
   readonly #open: { name: string; close: () => Promise<unknown> }[] = []
 
-  /** Registers the function that closes a resource. Call `add` right where the resource is opened. */
+  /** Registers the function that closes a resource. Call `add` as soon as the resource is open. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
     this.#open.push({ name, close: () => close(resource) })
     return resource
   }
 
-  /** Safe to call twice: each resource is closed once. */
+  /** Closes each resource once, even if called twice. */
   async close(): Promise<void> {
     const failures: unknown[] = []
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
@@ -68,9 +68,9 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after every earlier caller has had a turn of the event loop. When hundreds of answers arrive, each answer is
- * parsed in its own turn, and PostgreSQL's replies are read in between. The replies matter, because a transaction that
- * waits for a reply may have locked a row that all workers wait for.
+ * Resolves after all earlier callers have had a turn of the event loop. Hundreds of answers are thus parsed in separate
+ * turns, with PostgreSQL's replies read in between. A transaction that waits for a reply may have locked a row that all
+ * workers need.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

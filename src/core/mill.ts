@@ -19,18 +19,18 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components shared by commands. They are closed when the command ends. */
+/** Components that commands share, which are closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
   readonly pool: Pool
   readonly databaseUrl: string
-  /** Unique id of this database. */
+  /** This database's unique id. */
   readonly installation: string
   readonly supplier: Supplier
   /** Opens the queue on first use. */
   queue(): Promise<SliceQueue>
-  /** Returns the URL and key of the API. Starts the bundled service if no API is configured. */
+  /** Returns the API's URL and key. Starts the bundled service if no API is configured. */
   api(): Promise<{ url: URL; key: Secret }>
 }
 
@@ -40,22 +40,19 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Number of database connections, not counting the queue's own pool. */
+  /** Number of database connections, without the queue's own pool. */
   readonly connections?: number
-  /** True if the process repeats the same statements, all of which look up rows by key. */
+  /** True if the process repeats the same statements, which all look up rows by key. */
   readonly byKey?: boolean
   /** True if the process only reads. The database then rejects all changes. */
   readonly reading?: boolean
-  /**
-   * True if the process reads for analysts. Such a process uses the replica, if a replica is configured. A replica may
-   * lag slightly.
-   */
+  /** True if the process reads for analysts, and should use the replica if there is one. A replica may lag slightly. */
   readonly behind?: boolean
 }
 
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** A configured database must already be migrated. The embedded database is started and migrated here. */
+/** Opens the components. A configured database must already be migrated; the embedded one is started and migrated. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
@@ -93,7 +90,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // Uses separate connections, because a read-only command's connections can't migrate.
+  // A read-only command's connections cannot migrate, so this function opens its own pool.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)
@@ -105,22 +102,22 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
 }
 
 async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
-  // The module is loaded on first use, because most commands need no queue.
+  // Loads the module on first use, because most commands need no queue.
   const { openPart, sliceConnections } = await import('./queue/queue.ts')
   const { openQueue } = await import('./queue/slice-jobs.ts')
   const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
   return closers.add('the queue', queue, (opened) => opened.close())
 }
 
-/** The API that answers are bought from, and the account that pays. */
+/** The API from which answers are bought, and the account that pays. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
-  /** Identifies the API. The value is stored with each answer, because answers are reused only for the same API. */
+  /** Id of the API, which is stored with each answer, because only answers from the same API are reused. */
   readonly api: string
   readonly account: string
 }
 
-/** Determines the account, and the origin that is recorded with the answers. */
+/** Returns the account, and the origin that is stored with answers. */
 export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }

@@ -144,7 +144,7 @@ describe('a list', () => {
     mkdirSync(path('folder.csv'))
     execFileSync('mkfifo', [path('pipe.csv')])
     expect(await outcomeOf(enqueue('loop.csv'))).toEqual(
-      refusal('got a link to itself; name the file'),
+      refusal('got a link to itself; name another file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
       refusal('got nothing there; check the path'),

@@ -64,7 +64,7 @@ test('a worker whose key was refused resumes automatically when its file contain
     mill.db,
   )
   expect(rows).toEqual([{ blocked_keys: [new Secret(old).fingerprint()] }])
-  expect(worker.stderr()).toContain('holds a new key: using it from now on')
+  expect(worker.stderr()).toContain('contains a new key, which is used from now on')
   expect(worker.stderr()).not.toContain(old)
   expect(worker.stderr()).not.toContain(right)
 })

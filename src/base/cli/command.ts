@@ -20,7 +20,7 @@ export interface Call<Options = unknown> {
 interface Manual {
   readonly name: string
   readonly about: string
-  /** Example lines to copy, most common first. */
+  /** Example command lines, most common first. */
   readonly examples: readonly string[]
   /** If true, the first signal requests a graceful shutdown. If false, the first signal ends the command at once. */
   readonly drains?: boolean
@@ -68,15 +68,12 @@ export async function runCommand<Options>(
   } catch (error) {
     exit = exit === exits.done ? explain(error) : exit
   }
-  // Exits explicitly, because a library's sockets or timers could keep a finished command alive.
+  // Exits explicitly, because open sockets or timers in a library could keep the process alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
 }
 
-/**
- * Ends the command quietly when the reader of its output closes the pipe early (as `| head` does), because this is not
- * an error.
- */
+/** Ends the command without an error when the reader of its output closes the pipe early, as `| head` does. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
@@ -127,7 +124,7 @@ function watchSignals(drains: boolean): AbortSignal {
 
 /** Error codes from a server that failed during a request: broken connection, shutdown, lack of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Error codes from a server that refuses to read or to change a table. An analyst's login can get either code. */
+/** Error codes from a server that refuses to read or change a table, for example for an analyst's login. */
 const refusal = /^(42501|25006)$/
 
 function explain(error: unknown): Exit {
@@ -160,7 +157,7 @@ function explain(error: unknown): Exit {
 // eslint-disable-next-line no-control-regex -- text from outside must not control the reader's terminal
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-/** Prints a line for people to stderr, because stdout is only for data. */
+/** Prints a message to stderr, because stdout is reserved for data. */
 export function say(line: string): void {
   process.stderr.write(`${line.replace(controls, '')}\n`)
 }
@@ -173,10 +170,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/**
- * Rejects flags typed before `--`. npm does not pass these flags on, so a dry run would spend money. The error shows
- * the correct command.
- */
+/** Rejects flags typed before `--`. npm does not pass on such flags, so a dry run would spend money. */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
   const swallowed = program.options.filter((option) => {
@@ -190,7 +184,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   if (swallowed.length === 0) return
   const names = swallowed.map((option) => `--${option.name()}`).join(' ')
   const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm puts the value of an unknown flag among the arguments, or next to the name of the flag.
+  // npm passes an unknown flag's value as an argument or in an environment variable.
   const args = program.args.filter((arg) => !values.includes(arg))
   const flags = swallowed.flatMap((option, index) => {
     const value = values[index] ?? ''
@@ -204,10 +198,7 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   )
 }
 
-/**
- * Rejects a flag used as the value of another flag: in `--as --dry-run`, the dry run would be lost and the command
- * would buy. The error shows the correct spelling.
- */
+/** Rejects a flag as another flag's value: in `--as --dry-run`, the dry run would be lost and the command would buy. */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))
   for (const [index, word] of args.entries()) {

@@ -2,24 +2,21 @@
 
 import { isCheckout, isImage } from '../root.ts'
 
-/**
- * One command. The help, the README's table and the scripts of package.json are generated from this list or checked
- * against it.
- */
+/** A command. The help, the README's table and package.json are generated from or checked against this list. */
 interface Command {
   readonly about: string
   readonly bounds?: readonly string[]
   readonly page?: string
-  /** Name to type after the group's word. The default is the name of the command itself. */
+  /** Name of the command within its group, if different from the command's own name. */
   readonly as?: string
 }
 
 export interface Group {
   readonly title: string
-  /** Word that the installed program accepts before the names of these commands: `querymill run retry`. */
+  /** Word that the installed program accepts before these command names, as in `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Further names to type after the word, each with the command and the flag that the name stands for. */
+  /** Additional names in the group, each with the command and flag that it stands for. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
@@ -90,7 +87,7 @@ export const groups: readonly Group[] = [
     commands: {
       alerts: { about: 'shows rank and share changes, with evidence' },
       trust: {
-        about: 'shows quarantined runs and answers, and overrides them',
+        about: 'shows quarantined runs and answers, and overrides decisions',
         page: 'docs/operations.md#nights-that-are-not-trusted',
       },
       notify: { about: 'shows webhook notices, or sends a test' },
@@ -133,7 +130,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Names that may follow a group's word, each with the command and the flag that the name stands for. */
+/** Maps each name in a group to its command and flag. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])
@@ -146,21 +143,17 @@ const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 const ofCheckout = 'npm run '
 const ofPackage = 'npx querymill '
 
-/** Name of the program that starts every command. */
 export const programName = isImage ? 'querymill' : 'npx querymill'
 
-/** Start of each command line. An installed package and an image have a single program. */
+/** Start of each command line in this installation. */
 export const commandStart = isCheckout ? ofCheckout : `${programName} `
 
-/**
- * Returns the command line for a command in this installation. The argument is, for example, `status`, or `retry --` if
- * flags follow.
- */
+/** Returns the command line for `status`, or for `retry --` if flags follow, in this installation. */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }
 
-/** Rewrites the commands in a text of our own (such as the help) to the command lines of this installation. */
+/** Rewrites the commands in a help text or message for this installation. */
 export function asTyped(text: string, start = commandStart): string {
   if (start === ofCheckout) return text
   return text
@@ -180,7 +173,7 @@ function lineAsTyped(line: string, start: string): string {
 
 function wordsAsTyped(words: string, start: string): string {
   const typed = words.replace(command, (_, name: string) => start + name)
-  // The program's sample list is in the package folder, which nobody should write to.
+  // The sample list is inside the installed package, where nobody should edit it.
   return start === ofPackage
     ? typed.replaceAll('enqueue inputs/keywords.csv', 'enqueue YOUR.csv')
     : typed

@@ -12,7 +12,7 @@ export function runNumber(text: string): number {
   )
 }
 
-/** Returns undefined if the flag is missing. */
+/** Reads a whole number, or returns undefined if the flag is missing. */
 export function wholeFlag(
   name: string,
   text: string | undefined,
@@ -40,7 +40,7 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
-/** Parses a time limit and returns milliseconds. The limit must be finite. */
+/** Converts a time limit to milliseconds. The limit must be finite. */
 export function timeoutFlag(
   text: string,
   { like, mostMs = Infinity }: { like: string; mostMs?: number },
@@ -50,7 +50,7 @@ export function timeoutFlag(
   throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
 }
 
-/** CSV delimiters by the names that `--delimiter` accepts, in every command that reads or writes CSV. */
+/** CSV delimiters by the names that `--delimiter` accepts. */
 export const delimiterNames: Readonly<Record<string, string>> = {
   comma: ',',
   semicolon: ';',

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url)
 interface TableOptions {
   /** Headings of numeric columns, which are right-aligned. */
   readonly right?: readonly string[]
-  /** Maximum width of a cell. Longer cells are truncated. Null stands for no limit. */
+  /** Maximum width of a cell, or null for no limit. Longer cells are truncated. */
   readonly widest?: number | null
 }
 
@@ -32,14 +32,14 @@ const plain = {
   middle: '  ',
 }
 
-/** Formats rows as a table for a terminal, without colors or lines, so that it can be copied, searched and cut. */
+/** Formats rows as a plain-text table without colors or lines, which is easy to copy and search. */
 export function formatTable(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
   options: TableOptions = {},
 ): string {
   const widest = options.widest === undefined ? 60 : options.widest
-  // The library is loaded with the first table, because the help contains no tables.
+  // Loads the library with the first table, because the help has no tables.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
@@ -88,10 +88,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/**
- * Describes answers that are unusable for a reason other than their format. Returns an empty text if there are no such
- * answers.
- */
+/** Describes charged refusals and answers to other queries. Returns an empty text if there are none. */
 export function flawText(flaws: {
   readonly paid_refusal: number
   readonly other_query: number
@@ -108,7 +105,7 @@ export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** Formats a time span for people, and rounds up. */
+/** Formats a time span for people, rounded up. */
 export function spanText(seconds: number): string {
   if (seconds < 100) return `${Math.ceil(seconds)} s`
   if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`

@@ -1,6 +1,5 @@
-// Builds arrays in the binary format of PostgreSQL's protocol. The binary format avoids quoting in this process and
-// parsing in the server, which would be half the work of storing an answer. The driver sends every Buffer parameter in
-// binary format.
+// Builds arrays in PostgreSQL's binary format. The text format would double the cost of storing an answer. The driver
+// sends Buffer parameters in binary format.
 
 const oids = {
   boolean: 16,
@@ -18,7 +17,7 @@ const jsonbVersion = 1
 abstract class ArrayColumn {
   abstract readonly kind: keyof typeof oids
   protected bytes: Buffer
-  /** Offset of the next value, right after the length field of the value. */
+  /** Offset of the next value, after its length field. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0
@@ -27,7 +26,7 @@ abstract class ArrayColumn {
     this.bytes = Buffer.allocUnsafe(headerBytes + room)
   }
 
-  /** Ensures space for a value of at most `most` bytes, and for the length field that follows. */
+  /** Ensures space for a length field and a value of at most `most` bytes. */
   protected reserve(most: number): void {
     const needed = this.start + most + 4
     if (needed <= this.bytes.length) return
@@ -59,7 +58,7 @@ abstract class ArrayColumn {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. All parameters created from the array must have been sent before. */
+  /** Clears the array but keeps its memory. Parameters created from the array must already have been sent. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
@@ -67,7 +66,7 @@ abstract class ArrayColumn {
   }
 
   toParameter(): Buffer {
-    // An array has one dimension that starts at 1. An empty array has no dimension.
+    // An array has one dimension with a lower bound of 1. An empty array has no dimension.
     const oid = oids[this.kind]
     const values = [1, this.#nulls > 0 ? 1 : 0, oid, this.#count, 1]
     const header = this.#count === 0 ? [0, 0, oid] : values
@@ -94,7 +93,7 @@ export class TextColumn extends ArrayColumn {
   }
 }
 
-/** An array of ids from `idBytes`: 16 characters with codes below 256. */
+/** An array of ids from `idBytes`, each of which has 16 characters with codes below 256. */
 export class UuidColumn extends ArrayColumn {
   override readonly kind = 'uuid'
 

@@ -1,4 +1,4 @@
-// SQL expressions for the database clock, which keeps running during a transaction.
+// SQL expressions for the database clock. Unlike `now()`, the clock keeps running during a transaction.
 
 import { type Expression, sql } from './kysely.ts'
 
@@ -12,7 +12,7 @@ export function clockBefore(ms: number) {
   return sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 }
 
-/** Formats a time as text, to the second and in UTC. */
+/** Formats a time as text in UTC, with seconds. */
 export function utcText<T extends Date | null>(moment: Expression<T>) {
   return sql<T extends Date ? string : null>`
     to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
@@ -20,7 +20,7 @@ export function utcText<T extends Date | null>(moment: Expression<T>) {
 
 type Seconds<T> = T extends Date ? number : null
 
-/** Seconds from 1970 to a time. */
+/** Returns the number of seconds since 1970. */
 export function secondsOf<T extends Date | null>(moment: Expression<T>) {
   return sql<Seconds<T>>`extract(epoch from ${moment})::float8`
 }

@@ -1,4 +1,4 @@
-// Opens the typed database: one pool, prepared statements, session settings.
+// Opens database connections: the pool, prepared statements and session settings.
 
 import { Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
@@ -24,11 +24,10 @@ export type Transaction = KyselyTransaction<DB>
 
 export type Pool = pg.Pool
 
-// Counts and ids are far below 2^53, and other number types can't be written as JSON.
+// Counts and ids are far below 2^53, so they fit into JavaScript numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
-// A date is read as text, because it is a calendar day. The driver would read it as an instant and shift it by the
-// process's time zone.
+// Dates are read as text. The driver would convert a calendar day to an instant in the process's time zone.
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
@@ -37,38 +36,35 @@ export interface PoolOptions {
   readonly max?: number
   readonly schema?: string
   readonly statementTimeoutMs?: number
-  /** If true, commits do not wait for the disk. Commits lost in a server crash are recovered from other tables. */
+  /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
-  /**
-   * If true, transactions lock rows that all workers wait for, so no transaction may hang and no commit may be lost.
-   */
+  /** If true, transactions lock rows that all workers wait for. Such a transaction must never hang or lose a commit. */
   readonly ledger?: boolean
-  /** If true, transactions are read-only unless a transaction requests write access. */
+  /** If true, transactions are read-only by default. */
   readonly reading?: boolean
 }
 
 /**
- * Makes the server release the locks of an unresponsive process well before other processes conclude that the server is
- * unreachable. `transaction_timeout`, which older servers lack, also ends a transaction that stopped in the middle of a
- * statement.
+ * Makes the server release an unresponsive process's locks before other processes conclude that the server is down.
+ * `transaction_timeout`, which older servers lack, also ends a transaction that froze in the middle of a statement.
  */
 const ledgerSettings = {
   idle_in_transaction_session_timeout: '1000',
   lock_timeout: '2000',
   transaction_timeout: '30000',
 }
-/** A server built without lz4 uses its default compression, at three times the cost for the same size. */
+/** Servers built without lz4 use their default compression, which costs three times as much for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** Time without any response after which a connection is given up, regardless of what TCP reports. */
+/** Time without a response after which a connection is closed, even if TCP reports no error. */
 const ledgerSilenceMs = 15_000
-// A server that is configured to acknowledge commits before they are durable must not do so on these connections.
-// Waiting for a standby is allowed.
+// The server may be configured to acknowledge commits before they are durable. Ledger connections override that
+// setting. Waiting for a standby is allowed.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
-/** Opens a pool that survives a server restart. The pool connects on first use. */
+/** Opens a pool that survives a server restart, and connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
   const settings = settingsOf(options)
-  // The pool waits for this function before it uses a new connection, and reports its error as the connection error.
+  // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
   const settling = {
     onConnect: (client: pg.ClientBase) => settleSession(client, settings, url),
   }
@@ -83,10 +79,9 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
-  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
-  // A connection that breaks between two statements of a transaction needs a listener for the same reason. The next
-  // statement of the transaction fails.
+  // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
   if (options.ledger === true) {
@@ -108,32 +103,32 @@ function settingsOf(options: PoolOptions): SessionSettings {
   }
 }
 
-/** Adds a code to the errors that the driver throws without a code when a connection breaks. */
+/** Adds a code to the driver's errors for broken connections, because the driver adds none. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function')
     throw new TypeError(`expected the driver to have a method ${name}`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // The handler is attached before the caller awaits, so that the caller finds the code on the error.
+    // The handler is attached first, so that the caller already finds the code on the error.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
   Reflect.set(owner, name, coded)
 }
 
-/** Code for a connection that broke or was not established in time. */
+/** Code for a connection that broke or could not be opened in time. */
 export const connectionFailure = '08006'
 
-/** Adds a code to a driver error that has no code. Such an error means that a connection broke. */
+/** Adds a code to a driver error that has none. A driver error without a code means that a connection broke. */
 export function giveCode(error: unknown): void {
   if (!(error instanceof Error) || error.constructor !== Error || 'code' in error) return
   Object.assign(error, { code: connectionFailure })
 }
 
 /**
- * Opens the typed database on a pool. Destroying the database ends the pool. `byKey` is true if the process repeats the
- * same statements, which all look rows up by key.
+ * Opens the typed database on a pool. Destroying the database ends the pool. Set `byKey` if all statements are repeated
+ * and look up rows by key.
  */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
@@ -152,19 +147,17 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Session settings by name. They are applied once it is known that no other client uses the session. */
+/** Connection settings by name, which are applied only if no other client shares the connection. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** Time after which a server that does not respond is given up. Connecting to a busy server may take almost as long. */
+/** Time limit for connecting. A busy server may need almost as long. */
 const connectWithinMs = 30_000
 
-/**
- * Number of checks for a shared session. One check is not enough, because a busy pooler may hide the sharing by chance.
- */
+/** Number of checks for a shared session. A single check may miss the sharing if the pooler is busy. */
 const looks = 5
 
-// Settings that only some servers support are applied here, after connecting. If a pooler has reported its own session
-// number, nothing is set, because another client may get the session.
+// Applies settings that only some servers support. If a pooler reports its own session number, nothing is set, because
+// another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -176,8 +169,8 @@ select pg_backend_pid() as pid, (
 )`
 
 /**
- * Applies the settings to a new connection with statements, because poolers reject or drop them in the startup message.
- * Throws if a pooler uses a different session for each transaction.
+ * Applies the settings to a new connection with statements, because poolers reject or drop settings in the startup
+ * message. Throws if a pooler assigns a different session to each transaction.
  */
 export async function settleSession(
   client: pg.ClientBase,
@@ -202,7 +195,7 @@ async function isSet(client: pg.ClientBase, settings: SessionSettings, pid: numb
   return rows[0]?.pid === pid
 }
 
-/** Process id of the server's session, as the server reported it when this client connected. */
+/** Process id that the server reported when this client connected. */
 export function toldPid(client: pg.ClientBase): number {
   return 'processID' in client ? Number(client.processID) : 0
 }
@@ -217,10 +210,7 @@ function timed(text: string, values: unknown[] = []): pg.QueryConfig {
   return query
 }
 
-/**
- * Checks whether the session is shared: an exclusive session stays the same across transactions and is not given to
- * other clients.
- */
+/** Checks whether the session is shared. An unshared session stays the same, and no other client gets it. */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
     connectionString: address,
@@ -240,29 +230,28 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
     }
     return false
   } catch (error) {
-    // A pooler in statement mode rejects transactions. If no session is available, the caller must wait for a session.
+    // A pooler in statement mode rejects transactions. If the pooler has no free session, the caller must wait.
     return error instanceof pg.DatabaseError
   } finally {
     await beside.end()
   }
 }
 
-/** Maximum number of cached plans per connection. Further statements are planned each time. */
+/** Maximum number of cached plans per connection. Other statements are planned on each execution. */
 const mostPlans = 50
-/** Number of uses after which a plan is renewed. The next renewal comes after eight times as many uses, and so on. */
+/** Number of uses after which a plan is renewed. Each later renewal comes after eight times as many uses. */
 const firstUses = 64
 const moreUses = 8
 
-// With only index plans allowed, a statement that looks rows up by key gets the same plan for small and large tables.
-// Disabled plan types get a huge cost, which would trigger JIT compilation and take seconds per statement, so JIT is
-// off. Memoize is disabled because its cache key would be the whole document passed to the statement. Generic plans
-// suffice, because such a statement looks rows up by key, whatever the values.
+// If only index plans are allowed, lookups by key get the same plan for small and large tables. Disabled plan types get
+// a huge cost, which would trigger JIT, so JIT is off. Memoize would use the whole document passed to the statement as
+// its cache key. Generic plans suffice, because the plan does not depend on the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A plan cached by a connection. It is renewed after `last` uses, because a table may have grown since it was made. */
+/** A cached plan, which is renewed after `last` uses, because tables may have grown since it was made. */
 interface Plan {
   readonly number: number
   uses: number
@@ -270,7 +259,7 @@ interface Plan {
 }
 
 /**
- * Sends all statements of one event-loop turn in a single write. A transaction sent this way arrives as a whole, so a
+ * Sends all statements from one event-loop turn in a single write. The server receives the whole transaction, so a
  * process that freezes leaves no lock behind.
  */
 function gather(client: PoolClient): void {
@@ -330,8 +319,8 @@ function nameOf({ number, last }: Plan): string {
 }
 
 /**
- * Kysely's dialect with cached plans for repeated statements: planning a short statement takes as long as executing it.
- * Use the dialect only for connections whose statements all look rows up by key.
+ * Kysely dialect that caches plans, because planning a short statement takes as long as executing it. Use it only on
+ * connections whose statements all look up rows by key.
  */
 function preparedDialect(pool: Pool): Dialect {
   const clients = new WeakMap<PoolClient, PreparedClient>()
@@ -344,12 +333,12 @@ function preparedDialect(pool: Pool): Dialect {
   return new PostgresDialect({ pool: { connect, end: () => pool.end() } })
 }
 
-/** A transaction whose statements are sent without waiting for earlier results. */
+/** A transaction that sends its statements without waiting for earlier results. */
 export type Trip = Pick<Sent, 'run' | 'end'>
 
 /**
- * Runs a transaction in as few round trips as its decisions need. The row that all workers wait for is locked only
- * while Postgres works. It is not locked while a result travels to this process.
+ * Runs a transaction in as few round trips as possible. The row that all workers wait for is locked only while Postgres
+ * works, not while results travel to this process.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -375,18 +364,15 @@ class Sent {
     this.#connection = connection
   }
 
-  /**
-   * Sends a statement at once. Postgres executes the statements in order. After a failure, the following statements
-   * fail as well.
-   */
+  /** Sends a statement at once. Postgres runs statements in order. If one fails, all later statements fail too. */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement, so that it holds no lock or connection before that statement.
+    // The transaction starts with its first statement. Before that statement, no lock or connection is held.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }
 
-  /** Sends the last statement together with the commit. Resolves when both are done. */
+  /** Sends the last statement together with the commit, and waits for both. */
   async end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.run(query)
     await this.commit()
@@ -397,12 +383,11 @@ class Sent {
     if (this.#committed || this.#answers.length === 0) return
     this.#committed = true
     void this.#send(CompiledQuery.raw('commit'))
-    // After a failure, Postgres silently turns the commit into a rollback. The results of the earlier statements
-    // contain the error.
+    // After a failure, Postgres silently turns the commit into a rollback. The earlier results contain the error.
     for (const answer of this.#answers) await answer
   }
 
-  /** Returns the first failure. Later failures only say that the transaction was aborted. */
+  /** Rolls back, and returns the first failure. Later failures only say that the transaction was aborted. */
   async undo(thrown: unknown): Promise<unknown> {
     const answers = await Promise.allSettled(this.#answers)
     if (!this.#committed && answers.length > 0) {
@@ -416,7 +401,7 @@ class Sent {
   #send<Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.#connection.executeQuery<Row>(query).then((result) => result.rows)
     this.#answers.push(rows)
-    // Callers need not await the rows, because the commit also reports a failure.
+    // Callers need not await the rows, because the commit reports failures too.
     rows.catch(() => undefined)
     return rows
   }

@@ -1,9 +1,8 @@
-// Lists the tables that hold the contents of answers and the sums for days, for code that archives, deletes or checks
-// them.
+// Lists the tables with answer contents and daily sums, for code that archives, deletes or checks them.
 
 import type { DB } from './schema.ts'
 
-/** Tables with one row per item of an answer, keyed by `search_id`. Bodies are in `raw_answers`, keyed by `call_id`. */
+/** Tables with one row per item in an answer, keyed by `search_id`. Bodies are in `raw_answers`, keyed by `call_id`. */
 export const factTables = [
   'organic_results',
   'search_entities',
@@ -12,7 +11,7 @@ export const factTables = [
   'search_features',
 ] as const
 
-/** Tables with the sums for finished days, keyed by `finish_id`. */
+/** Tables with sums for finished days, keyed by `finish_id`. */
 export const sumTables = [
   'finished_labels',
   'finished_queries',
@@ -29,9 +28,7 @@ export const sumTables = [
 
 type Column = { [T in keyof DB]: readonly [table: T, column: keyof DB[T]] }[keyof DB]
 
-/**
- * Tables of items referenced by answers, in insertion order. Each table comes with the columns that identify its rows.
- */
+/** Tables of items that answers refer to, in insertion order, each with the columns that identify its rows. */
 export const dictionaries = {
   domains: [
     ['organic_results', 'domain_id'],

@@ -1,4 +1,4 @@
-// Fetches rows with values in Postgres's text format.
+// Fetches rows with values in PostgreSQL's text format.
 
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
@@ -13,7 +13,7 @@ type Values = readonly (string | null)[]
 interface Fetch {
   readonly text: string
   readonly values?: Values
-  /** Number of characters after which a cell is truncated. */
+  /** Maximum number of characters in a cell. Longer cells are truncated. */
   readonly cell?: number
   readonly signal?: AbortSignal
 }
@@ -31,7 +31,7 @@ export async function* fetchAll(
   for (let first = true; ; first = false) {
     signal?.throwIfAborted()
     const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
-    // The first batch is returned even without rows, because a result without rows still has columns.
+    // The first batch is returned even if it is empty, because callers need its columns.
     if (rows.length > 0 || first) {
       yield shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
     }
@@ -51,7 +51,7 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
 // Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
-/** Repeats the statement with truncated cells, so that this process never loads a gigabyte-sized cell. */
+/** Repeats the statement with truncated cells, so that a gigabyte-sized cell never reaches this process. */
 async function shorten(
   client: PoolClient,
   question: string,
@@ -90,7 +90,7 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   return { columns, rows } satisfies CellBatch
 }
 
-/** Kind of values in a column, for kinds that affect the output. */
+/** Kinds of column values that are written in different ways. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 export interface CellColumn {
@@ -113,13 +113,13 @@ const {
   TIMESTAMPTZ,
 } = pg.types.builtins
 
-/** Server types by kind. Any other type counts as text. */
+/** Server types by kind. All other types count as text. */
 const kinds: readonly (readonly [ColumnKind, readonly number[]])[] = [
   ['boolean', [BOOL]],
   ['number', [INT8, INT2, INT4, FLOAT4, FLOAT8, NUMERIC]],
   ['json', [json, JSONB]],
   ['instant', [TIMESTAMPTZ]],
-  // Arrays, for which the driver has no names.
+  // Array types, which have no names in the driver.
   ['list', [1000, 1005, 1007, 1009, 1015, bigintList, 1021, 1022, 1231, 2951]],
 ]
 
@@ -127,7 +127,7 @@ export function kindOfCell(type: number): ColumnKind {
   return kinds.find(([, types]) => types.includes(type))?.[0] ?? 'text'
 }
 
-/** Item of an array as parsed by the driver, which knows fewer types than the server. */
+/** An array item as parsed by the driver, which knows fewer types than the server. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
@@ -141,7 +141,7 @@ export function jsonValue(text: string | null, { kind, type }: CellColumn): unkn
   switch (kind) {
     case 'number': {
       const number = Number(text)
-      // JSON has no NaN or infinity, and long numbers would lose digits.
+      // JSON has no NaN or infinity. A long number would lose digits as a JSON number.
       const exact = Number.isFinite(number) && (Number.isSafeInteger(number) || /[.e]/.test(text))
       return exact ? number : text
     }

@@ -1,4 +1,4 @@
-// Advisory locks, each identified by a text.
+// Takes advisory locks that are identified by a text.
 
 import type { Database } from './database.ts'
 import { type Expression, expressionBuilder } from './kysely.ts'
@@ -9,7 +9,7 @@ export function lockKey(name: Expression<string>) {
   return eb.fn<number>('hashtextextended', [name, eb.lit(0)])
 }
 
-/** Waits for the lock with this name, which the transaction holds until its end. */
+/** Waits for the lock with this name. The transaction holds the lock until it ends. */
 export async function lockName(trx: Database, name: string): Promise<void> {
   await trx
     .selectNoFrom((eb) => eb.fn('pg_advisory_xact_lock', [lockKey(eb.val(name))]).as('locked'))

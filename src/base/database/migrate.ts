@@ -1,4 +1,4 @@
-// Migrates the tables and views.
+// Migrates the tables and applies the views.
 
 import { npmRun } from '../cli/commands.ts'
 import { hash } from 'node:crypto'
@@ -16,7 +16,7 @@ type MigrationFile = ReturnType<typeof migration>
 
 const sqlFolder = join(root, 'sql')
 
-/** The first migration, consisting of the files of `sql/schema`. */
+/** The first migration, which consists of the files in `sql/schema`. */
 const baseline = '0001_schema'
 
 /** Files of the baseline, in dependency order. */
@@ -55,23 +55,19 @@ function migration(name: string, text: string) {
   return { name, text, sha256: hash('sha256', text, 'hex') }
 }
 
-/** Normalizes line ends, so that a checkout with converted line ends does not count as edited. */
+/** Normalizes line ends, so that a checkout with CRLF line ends does not count as edited. */
 function readSql(path: string): string {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
 }
 
 const leastVersion = 150_000
 
-// Schema of the migration tables. These tables are outside the schema that analysts see, because they are of no
-// interest to analysts.
+// Schema of the migration tables, separate from the schema that analysts see.
 const schema = 'migrations'
 
 type Applied = Pick<MigrationFile, 'name' | 'sha256'>
 
-/**
- * Applies pending migrations once, even if several hosts call this function at the same time. Returns the names of the
- * applied migrations.
- */
+/** Applies pending migrations and returns their names. Several hosts can safely call this function at the same time. */
 export async function migrateDatabase(
   pool: Pool,
   files: readonly MigrationFile[] = readMigrations(),
@@ -103,7 +99,7 @@ export async function migrateDatabase(
   return results.map((one) => one.migrationName)
 }
 
-/** Throws a one-line error if the database does not match this program. Changes nothing. */
+/** Throws a one-line error if the database does not match this release. Changes nothing. */
 export async function checkDatabase(
   db: Database,
   files: readonly MigrationFile[] = readMigrations(),
@@ -147,10 +143,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/**
- * Throws if the file of an applied migration is missing or edited, because two databases of the same release could then
- * differ.
- */
+/** Throws if an applied migration's file is missing or edited, because databases of one release could then differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -174,9 +167,7 @@ function placeOf(name: string): string {
   return name === baseline ? 'sql/schema' : `sql/migrations/${name}.sql`
 }
 
-/**
- * Runs within kysely's lock and transaction, so that the changes are committed together with the checksum of the file.
- */
+/** Runs within kysely's lock and transaction, so that the changes and the file's checksum are committed together. */
 async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
   await sql.raw(file.text).execute(db)
   const table = sql.table(`${schema}.checksums`)
@@ -241,7 +232,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts to replace a view. Together, the attempts last many times longer than a reader's usual queries.
+// Number of attempts to replace a view. All attempts together take much longer than a reader's usual queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -270,7 +261,7 @@ async function applyOne(db: Database, file: ViewFile, words: Words) {
 async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
   // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
-  // Changing a view waits for the readers of the view, and all later queries would queue behind the change.
+  // A change to a view waits for its readers, and all later queries would wait behind the change.
   await sql`set local lock_timeout = '100ms'`.execute(trx)
   await sql`set local search_path = public`.execute(trx)
   await sql.raw(text).execute(trx)

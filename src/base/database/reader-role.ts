@@ -16,7 +16,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   }
 }
 
-/** Returns the read-only role if the role exists and our own role may use it; otherwise null. Changes nothing. */
+/** Returns the read-only role if it exists and our own role may use it, or null otherwise. Changes nothing. */
 export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
@@ -29,7 +29,7 @@ export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | nu
 }
 
 async function grantReader(client: PoolClient): Promise<string> {
-  // Roles are shared by the whole server, so the database's oid distinguishes two installations.
+  // All databases on a server share their roles, so the name contains the database's oid.
   const { rows } = await client.query<{ role: string }>(
     "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
   )
@@ -57,9 +57,8 @@ async function grantReader(client: PoolClient): Promise<string> {
 }
 
 /**
- * Revokes the use of advisory locks from everyone but our own role: `enqueue` locks its list with an advisory lock, and
- * a reader who holds that lock would block `enqueue`. Only a superuser can revoke this right. If our own role is not a
- * superuser, the server's grants stay unchanged.
+ * Revokes the use of advisory locks from all other roles, because a reader that holds a list's lock would block
+ * `enqueue`. Only a superuser can revoke this right. Other users leave the server's grants unchanged.
  */
 async function withholdLocks(client: PoolClient): Promise<void> {
   await client.query(`
@@ -82,10 +81,10 @@ async function withholdLocks(client: PoolClient): Promise<void> {
     end $$`)
 }
 
-/** Maximum number of connections per analyst. The server has a hundred connections in total. */
+/** Maximum number of connections per analyst. PostgreSQL allows 100 connections in total by default. */
 const analystConnections = 8
 
-/** The password is null if an existing analyst keeps the old password. */
+/** Creates an analyst's login, or renews its grants. The password is null if the analyst already existed. */
 export async function ensureAnalyst(pool: Pool, name: string) {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
     throw new Misuse(
@@ -126,7 +125,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   if (password !== null) {
     await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
   }
-  // The settings are a convenience, and an analyst may change them. Access is controlled by the grants.
+  // Analysts may change these settings, which are only a convenience. The grants control access.
   await client.query(`
     grant ${reader} to ${role};
     -- Older releases made logins read-only by default, which blocked notes.
@@ -177,10 +176,7 @@ function isReadersOnly(error: unknown): boolean {
   return ['42501', '25006'].includes(codeOf(error) ?? '')
 }
 
-/**
- * Tables that people may read: the contents and the cost of answers and lists. The state of workers and the balances
- * are in the withheld tables.
- */
+/** Tables that analysts may read: answers, lists and their cost. */
 export const readable = [
   'installation',
   'lists',
@@ -224,7 +220,7 @@ export const readable = [
   'result_domains',
 ] as const
 
-/** The remaining tables, which hold internal bookkeeping. */
+/** All other tables, which hold internal bookkeeping such as worker states and balances. */
 export const withheld = [
   'accounts',
   'account_costs',

@@ -1,4 +1,4 @@
-// Loads the statements of `sql/statements`, and converts results to the expected form.
+// Loads the statements in `sql/statements`, and converts their results.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,8 +12,8 @@ type StatementFile = ReturnType<typeof nameParameters>
 const files = new Map<string, StatementFile>()
 
 /**
- * Builds a statement of `sql/statements` to be run through kysely. Parameters are written as `:name`, and names of
- * temporary tables as `:"name"`. A missing or extra value is an error.
+ * Builds a kysely statement from a file in `sql/statements`. Parameters are written as `:name`, and names of temporary
+ * tables as `:"name"`. A missing or extra value is an error.
  */
 export function statement<Row = unknown>(
   name: string,
@@ -22,7 +22,7 @@ export function statement<Row = unknown>(
 ): CompiledQuery<Row> {
   const file = readStatement(name)
   const path = `sql/statements/${name}.sql`
-  // Hot-path statements name no temporary table, so their text need not be searched on every call.
+  // Statements on the hot path name no temporary tables, so their text is not searched on every call.
   if (tables === undefined) return bindParameters(path, file, parameters)
   const text = file.text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
   return bindParameters(path, { ...file, text }, parameters)
@@ -68,7 +68,7 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Replaces the named parameters of a statement by `$1`, `$2` and so on. Equal names get equal numbers. */
+/** Replaces the named parameters in a statement with `$1`, `$2` and so on. Equal names get equal numbers. */
 export function nameParameters(sqlText: string) {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {
@@ -79,7 +79,7 @@ export function nameParameters(sqlText: string) {
   return { text, names }
 }
 
-/** Returns the only row of a statement that always returns exactly one row. */
+/** Returns the row from a statement that always returns exactly one row. */
 export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')
@@ -88,7 +88,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** Runs reads in one transaction. Returns null if a statement exceeds the time limit. */
+/** Runs reads in one transaction, or returns null if a statement exceeds the time limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,
@@ -101,7 +101,7 @@ export async function withinTime<T>(
   return inTime(asked)
 }
 
-/** Awaits a read. Returns null if the server stopped the read at its time limit. */
+/** Awaits a read, or returns null if the server stopped the read at its time limit. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked

@@ -7,47 +7,41 @@ import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-// PostgreSQL error classes and codes. A server that is read-only, rejects logins or connections, or has lost the
-// database also counts as unreachable: a person must repair the server, and paid answers wait until then.
+// PostgreSQL error classes and codes for a server that is unreachable or read-only, rejects logins, or has lost the
+// database. In all these cases, paid answers wait until someone repairs the server.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
-// transaction because this process was frozen, so the process retries.
+// transaction because this process was frozen.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
-/** True if waiting can't help, because the cause is in the data or in the database as a whole. */
+/** True if waiting cannot help, because the data or the whole database is at fault. */
 export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/**
- * Classifies an error by its code, never by its text. The class decides whether the caller waits, retries at once, or
- * checks the data.
- */
+/** Classifies an error by its code, never by its text, as a reason to wait, to retry at once or to check the data. */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // An error raised by this program is not caused by the server, and waiting would not fix the error.
+  // An error from this program's own code is not an outage, so waiting would not help.
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
-  // Any other error that does not come from the server means that a connection broke, hung or was refused.
+  // Any other error without a server code means that a connection broke, hung or was refused.
   return 'away'
 }
 
-/** Error for a database that has lost data that this process wrote or read. No purchase may rely on such a database. */
+/** Error for a database that has lost data that this process read or wrote. Buying must stop. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
     `expected the database to hold what was written to it, got an earlier state: ${found}; the database was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
 }
 
-/**
- * Time limit for closing a pool. A pool waits until every client is returned, but a client may wait forever for its
- * server.
- */
+/** Time limit for closing a pool, because a client may wait forever for its server. */
 const endWithinMs = 2_000
 
-/** Closes connections. An error while closing is ignored, because any relevant error was reported before. */
+/** Closes connections. Ignores outages while closing, because relevant errors have already been reported. */
 export async function letGo(end: () => Promise<unknown>): Promise<void> {
   const ending = end().catch((error: unknown) => {
     if (troubleOf(error) !== 'away') throw error
@@ -55,9 +49,7 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/**
- * Opens something that needs a server. Reports an outage in the meantime as an unreachable server rather than as a bug.
- */
+/** Opens something that needs a server. An outage is reported as an unreachable server, not as a bug. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -71,10 +63,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
 
 const retryMs = 250
 
-/**
- * Retries until the database responds. Once `over` returns true, an outage is thrown. Permanent errors are thrown at
- * once.
- */
+/** Retries until the database responds. Throws permanent errors at once, and an outage once `over` returns true. */
 export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {
   for (;;) {
     try {
@@ -88,17 +77,13 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
   }
 }
 
-/**
- * Maximum time between the moment at which a worker reads its clock and the moment at which the database stores the
- * result.
- */
+/** Maximum time between a worker reading its clock and the database storing the time. */
 const slackMs = 250
 
 /**
- * Repairs timestamps in the future. BullMQ on PostgreSQL uses the clocks of its workers. If a clock ran ahead for a
- * moment, locks and the time of the last stalled check lie in the future, and no worker takes over a dead worker's
- * jobs. Any time later than a correct clock could have written is moved back. A live worker gets time to renew its
- * lock, because its clock may be only slightly ahead.
+ * Repairs timestamps in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly ahead, lock
+ * times are in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is slightly ahead
+ * gets time to renew its lock.
  */
 export async function undoLeaps(
   db: Database,

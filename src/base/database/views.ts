@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-/** Undefined settings keep the database defaults. */
+/** Settings for reading the views. Undefined settings keep the database defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
   /** Origins of answers to show, such as `live,sandbox`. */
@@ -21,7 +21,7 @@ export function readingSettings({
   slice,
 }: ViewReading): Readonly<Record<string, string>> {
   return {
-    // JIT compilation costs more than it saves on a few million rows.
+    // On a few million rows, JIT compilation costs more than it saves.
     jit: 'off',
     work_mem: '64MB',
     ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
@@ -35,7 +35,7 @@ export function readingSettings({
   }
 }
 
-/** Statement that applies the settings to the transaction. $1 holds the names of the settings, and $2 their values. */
+/** Statement that applies settings to the transaction. $1 holds the names and $2 the values. */
 export const setSettings =
   'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
 
@@ -47,10 +47,7 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
 
 /** Queries and days to include, passed as settings so that every view can use them. */
 export interface Slice {
-  /**
-   * Conditions that must all hold. Each condition is a list of tags prefixed with + or -, of which at least one must
-   * hold.
-   */
+  /** Conditions that must all hold. Each condition lists tags prefixed with + or -, of which at least one must hold. */
   readonly conditions: readonly Condition[]
   /** Days as typed on the command line. */
   readonly since: string | undefined
@@ -62,7 +59,7 @@ export const spanFlags = ['since', 'until', 'between'] as const
 
 type GivenFlags = ReadonlyMap<string, readonly string[]>
 
-/** Reads a slice from all values of the flags that select lists, tags, days and so on. Ignores other flags. */
+/** Reads a slice from the flags that select lists, tags, days and so on. Ignores other flags. */
 export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
@@ -74,7 +71,7 @@ export function readSlice(given: GivenFlags): Slice {
   return { conditions, ...readSpan(given) }
 }
 
-/** Splits a value at commas, except for lists and places, whose names may contain commas. */
+/** Splits a value at commas, except for lists and places, because their names may contain commas. */
 function split(flag: string, value: string): Condition {
   const names = flag === 'list' || flag === 'place' ? [value] : value.split(',')
   return names.map((name) => `+${flag}=${name.trim()}`)
@@ -117,13 +114,13 @@ function chosenLists({ conditions }: Slice): readonly string[] {
     .flatMap((condition) => condition.map((label) => label.slice('+list='.length)))
 }
 
-/** Returns the only list named by the slice; null if the slice names no list or several lists. */
+/** Returns the list that the slice names, or null if the slice names no list or several. */
 export function onlyList(slice: Slice): string | null {
   const [list, ...more] = chosenLists(slice)
   return list === undefined || more.length > 0 ? null : list
 }
 
-/** Without a filter for lists, the slice includes all lists. */
+/** Returns a filter for list names. Without `--list`, the filter accepts all lists. */
 export function listFilter(slice: Slice): (list: string) => boolean {
   const chosen = chosenLists(slice)
   return (list) => chosen.length === 0 || chosen.includes(list)
@@ -140,7 +137,7 @@ function labelWords(label: string): string {
   return label.startsWith('-') ? `not ${words}` : words
 }
 
-/** Returns a hint if no query ever had a tag used in the slice; otherwise null. */
+/** Returns a hint if the slice uses a tag that no query ever had, or null otherwise. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
   const wanted = [...new Set(slice.conditions.flat().map((label) => label.slice(1)))]
   if (wanted.length === 0) return null
@@ -167,7 +164,7 @@ export function wantedLabels({ conditions }: Slice): readonly string[] {
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent). At least one of the tags must hold. */
+/** Tags prefixed with + (present) or - (absent), of which at least one must hold. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -177,7 +174,7 @@ interface Reader {
   readonly tokens: Token[]
 }
 
-// Maximum number of conditions. Nested "and" and "or" multiply the conditions when they are expanded.
+// Maximum number of conditions. Nested "and" and "or" multiply conditions when expanded.
 const mostConditions = 200
 
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
@@ -195,7 +192,7 @@ export function conditionOf(label: string): string {
   return plain ? label : `"${label.replaceAll('"', '""')}"`
 }
 
-/** Splits a condition into tokens. Adjacent words form one tag: "red shoes" needs no quotes. */
+/** Splits a tag expression into tokens. Adjacent words form one tag, so "red shoes" needs no quotes. */
 function cut(typed: string): Token[] {
   const tokens: Token[] = []
   for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {

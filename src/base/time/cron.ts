@@ -1,4 +1,4 @@
-// Parses cron patterns, and computes their due times.
+// Parses cron patterns and computes due times.
 
 import { CronExpressionParser, type CronExpression } from 'cron-parser'
 import cronstrue from 'cronstrue'
@@ -25,7 +25,7 @@ type CronReading =
 const example = 'write five, like "0 3 * * *" for 03:00 every day'
 const limits = [60, 24, 31, 12, 7] as const
 
-/** Parses a pattern of exactly five fields. The parser would silently misinterpret a pattern of four or six fields. */
+/** Parses a pattern of exactly five fields. The parser would silently misinterpret four or six fields. */
 export function readCron(text: string): CronReading {
   const fields = text.trim().split(/\s+/)
   const pattern = fields.join(' ')
@@ -34,7 +34,7 @@ export function readCron(text: string): CronReading {
     const count = text.trim() === '' ? 0 : fields.length
     return problem(`expected five cron fields, ${got} (${count}); ${example}`)
   }
-  // Rejects H, which is a random value, and forms on which programs disagree: ? and steps longer than the field.
+  // Rejects forms on which programs disagree: ?, H (a random value), and steps longer than the field.
   if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
     return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
   }
@@ -70,7 +70,7 @@ function parse(pattern: string, got: string): CronReading {
 
 const expressions = new WeakMap<Cron, CronExpression>()
 
-/** Parses each pattern only once, because parsing is most of the work of a check that finds no due time. */
+/** Caches parsed patterns: most checks find no due time, and parsing would be most of their work. */
 function expressionOf(cron: Cron): CronExpression {
   const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
   expressions.set(cron, known)
@@ -78,13 +78,12 @@ function expressionOf(cron: Cron): CronExpression {
 }
 
 /**
- * Returns every time after `after` and up to `until` at which the pattern is due in the zone, oldest first.
+ * Returns all due times after `after` and up to `until` in the zone, oldest first.
  *
- * The parser walks a calendar without clock changes. The times that it finds are then converted to the zone. A time
- * that a clock change skips is therefore due later by the size of the jump. A time that occurs twice is due only at its
- * first occurrence, unless the pattern names every hour. The result is one night for each local date, in every zone.
- * (If the parser used Australia/Lord_Howe itself, it would skip 02:00 on the night when the clock jumps from 02:00 to
- * 02:30.)
+ * The parser computes local times as if there were no clock changes. These times are then converted to the zone. A time
+ * that is skipped by a clock change is moved by the size of the jump. A time that occurs twice is due only the first
+ * time, unless the pattern names every hour. The result is one night per local date. (In Australia/Lord_Howe, the
+ * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {
   const { after, until } = span
@@ -98,8 +97,7 @@ export function dueBetween(cron: Cron, zone: string, span: { after: Date; until:
     const instants = instantsOf(zone, wall)
     for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
       if (at <= after.getTime() || at > until.getTime()) continue
-      // A time skipped by a clock change may coincide with a later time of the pattern. Both times then become one
-      // night, with the date of the later time.
+      // If a skipped time coincides with a later due time, both become one night, with the date of the later time.
       found.set(at, { at: new Date(at), date: formatDate(wall) })
     }
   }
@@ -121,7 +119,7 @@ export function nextDues(cron: Cron, zone: string, from: { after: Date; count: n
   return found.slice(0, from.count)
 }
 
-/** The next due time of the pattern; null if the pattern is never due in the coming years. */
+/** Returns the next due time, or null if the pattern is never due in the coming years. */
 export function nextAfter(cron: Cron, zone: string, date: Date): Date | null {
   return nextDues(cron, zone, { after: date, count: 1 })[0]?.at ?? null
 }

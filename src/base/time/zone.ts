@@ -1,6 +1,6 @@
-// Days, hours and time spans in a chosen time zone.
+// Computes days, hours and time spans in a time zone.
 
-// No zone has ever jumped by more than a day, and no zone changes its clock twice within two days.
+// No zone has ever jumped by more than a day, or changed its clock twice within two days.
 const around = 26 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -11,7 +11,7 @@ export interface DaySpan {
   readonly until: string
 }
 
-/** Local time in the zone, represented as if it were UTC. */
+/** Returns the local time in the zone, represented as if it were UTC. */
 export function wallTime(zone: string, instant: Date): number {
   const found: Record<string, number> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) found[type] = Number(value)
@@ -49,17 +49,17 @@ export function formatDate(wall: number): string {
   return new Date(wall).toISOString().slice(0, 10)
 }
 
-/** Calendar day as a Date for charts: midnight UTC. */
+/** Converts a calendar day to a Date at midnight UTC, for charts. */
 export function dayOf(day: string): Date {
   return new Date(`${day}T00:00:00Z`)
 }
 
-/** Days from 1970-01-01 to a day. */
+/** Returns the number of days from 1970-01-01 to a day. */
 export function dayNumber(day: string): number {
   return dayOf(day).getTime() / dayMs
 }
 
-/** True for a valid calendar day. False, for example, for `2026-02-30`. */
+/** True for a valid calendar day, unlike `2026-02-30`. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const day = Date.parse(`${text}T00:00:00Z`)
@@ -77,8 +77,8 @@ export function formatInstant(instant: Date): string {
 }
 
 /**
- * Instants at which the zone's clocks show a wall time. There are two instants if the clocks go back, otherwise one.
- * For a time that is skipped, the instant is later by the size of the jump.
+ * Returns the instants at which the zone's clocks show a wall time: two if the clocks go back, otherwise one. If a
+ * clock change skips the time, the instant is later by the size of the jump.
  */
 export function instantsOf(zone: string, wall: number): readonly number[] {
   const before = offset(zone, wall - around)
@@ -90,7 +90,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** Largest change in the zone's offset near either end of a period. */
+/** Returns the largest change in the zone's offset near either end of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))
@@ -109,13 +109,10 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/**
- * Longest duration: a hundred years. No answer is older, and the database can still subtract this interval from the
- * current time.
- */
+/** Longest duration: a hundred years. No answer is older, and the database can subtract this from the current time. */
 const longest = 36_500 * dayMs
 
-/** Parses `12h`, `90s`, `30d` or a plain `0`. Returns null if the text is not a duration, or exceeds 36500 days. */
+/** Parses `12h`, `90s`, `30d` or a plain `0`, or returns null if the text is not a duration or exceeds 36500 days. */
 export function readDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim())
   if (match === null) return /^0+$/.test(text.trim()) ? 0 : null

@@ -1,4 +1,4 @@
-// Stores answers as rows.
+// Stores answers as rows, and reads them back.
 
 import type { Answer, Domain, JsonObject, Result, StoredAnswer } from '../../base/answer.ts'
 import {
@@ -18,13 +18,12 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
-// Maximum size of a batch in bytes. Postgres accepts messages of up to one gigabyte. This limit is lower: a few bodies
-// of maximum size already reach it.
+// Maximum batch size in bytes. Postgres accepts messages of up to 1 GB, but a few large bodies already fill a batch.
 const mostBytes = 64 * 1024 * 1024
 
 /**
- * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call this function
- * at most once per transaction, because the lock order is only guaranteed within one statement.
+ * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call this at most
+ * once per transaction, because only one statement guarantees the lock order.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,
@@ -33,12 +32,12 @@ export async function storeAnswers(
   for (const query of storing(answers)) await trx.executeQuery(query)
 }
 
-/** Yields the statements that store answers: one, or several if the bodies are very large. */
+/** Yields the statements that store answers. Very large bodies need several statements. */
 export function* storing(answers: readonly StoredAnswer[]): Generator<CompiledQuery> {
   for (const batch of batches(answers)) yield statement('store_answers', describeBatch(batch))
 }
 
-/** A call that occurs twice in a batch is stored once, just as if it occurred in two batches. */
+/** Splits answers into batches. A call that occurs twice in a batch is stored once. */
 function* batches(answers: readonly StoredAnswer[]): Generator<StoredAnswer[]> {
   let batch: StoredAnswer[] = []
   let bytes = 0
@@ -88,7 +87,7 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** Columns filled by a batch, with their types. The values of each row are added in the order of the columns. */
+/** Columns that a batch fills, with their types. Values are added in the order of the columns. */
 const tables = {
   domains: [
     ['id', 'uuid'],
@@ -178,7 +177,7 @@ const tables = {
 
 type TableName = keyof typeof tables
 
-/** Parameters of `store_answers.sql` for a batch: one array per column. */
+/** Returns the parameters of `store_answers.sql` for a batch: one array per column. */
 function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, Buffer>> {
   const bytes = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
   const described = new Described(bytes)
@@ -188,7 +187,7 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Ids that were already added, so that a row shared by several answers is stored once. */
+  /** Ids already added, so that a row shared by several answers is stored once. */
   readonly #known = new Set<string>()
 
   constructor(bytes: number) {
@@ -208,7 +207,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // Uses one array literal, because a spread in this loop would take a fifth of a batch's time.
+      // Uses one array literal, because a spread here would take a fifth of a batch's time.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }
@@ -255,7 +254,7 @@ class Described {
     }
   }
 
-  /** Adds the page and host of an item as separate rows. */
+  /** Adds an item's page and host as separate rows. */
   #addNames({ page, domain }: Pick<Result, 'page' | 'domain'>): void {
     this.#addDomain(domain)
     if (page === null) return
@@ -270,7 +269,7 @@ class Described {
     this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
-  /** Ids are hashes of kind and content, so ids of different tables never collide. */
+  /** True on the first call for an id. Ids are hashes of kind and content, so they never collide across tables. */
   #isNew({ id }: { readonly id: string }): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)
@@ -321,7 +320,7 @@ class Rows<Name extends TableName> {
     this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
   }
 
-  /** Adds a row. Each answer has hundreds of values, so the values are passed by position, without a lookup by name. */
+  /** Adds a row. Values are passed by position, because each answer has hundreds of values. */
   add(row: RowOf<(typeof tables)[Name]>): void {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }

@@ -1,4 +1,4 @@
-// An account: its balance, the reported balances, and its spending per day and month.
+// Describes an account: its balance, the reported balances, and its spending per day and month.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -7,32 +7,28 @@ import { Misuse } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
-/** Times are milliseconds by the database clock. */
+/** An account. Times are in milliseconds by the database clock. */
 export interface Account {
-  /** Number of calls started so far. The number orders calls by their start. */
+  /** Number of calls started so far, which orders calls by their start. */
   readonly seq: number
-  /** Credits used by all settled calls, ever. */
+  /** Total credits used by settled calls. */
   readonly usedTotal: number
-  /** Balance reported by the answer whose call started last; null before the first answer. */
+  /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
   /**
-   * Credits used by calls that ended after the call behind `seen` started. The balance in `seen` may not include these
-   * credits.
+   * Credits used by calls that ended after the call that reported `seen` had started. `seen` may exclude these credits.
    */
   readonly spentSince: number
-  /** Balances reported since shortly before the call behind `seen` started; null before the first report. */
+  /** Balances reported since shortly before the call that reported `seen` started, or null before the first report. */
   readonly reported: ReportedBalances | null
-  /**
-   * Balances reported since a later moment. They replace `reported` once the newest balance is from a call that started
-   * after that moment.
-   */
+  /** Balances reported since a later moment, which replace `reported` when `seen` is from a call after that moment. */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
   /** Credits held for calls whose outcome is unknown. */
   readonly uncertain: number
-  /** Floor at which calls last stopped because the balance was too low; null while there are enough credits. */
+  /** Floor at which calls last stopped because the balance was too low, or null if there are enough credits. */
   readonly drainedFloor: number | null
   /** Number of calls made to learn the balance since a balance was last reported. */
   readonly blindCalls: number
@@ -43,14 +39,14 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of the keys that this balance was reported to. Empty before the first report. */
+  /** Fingerprints of keys for which this balance was reported. Empty before the first report. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Credits per call that left the balance without being billed, because of external spend or because of missing or
-   * understated bills. `now` is for the current window of calls, and `last` for the previous window. `last` is null
-   * until the first window is complete.
+   * Credits per call that left the balance without being billed: external spend, or missing or understated bills. `now`
+   * is the value for the current window of calls. `last` is the value for the previous window, or null until one window
+   * is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
@@ -60,83 +56,70 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** A balance, with the start number of the call whose answer reported it. */
+/** A balance, with the start number of the call that reported it. */
 interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported afterwards and the record of that report was lost. */
+  /** True if a lower balance may have been reported later, but the record of that report was lost. */
   readonly doubted?: boolean
 }
 
-/** Balances reported by responses that finished after the call with start number `seq` had started. */
+/** Balances reported by responses that arrived after call number `seq` had started. */
 interface ReportedBalances {
   readonly seq: number
   readonly least: number
-  /** Credits used by answers that reported no balance. */
+  /** Credits used by answers without a balance. */
   readonly untold: number
 }
 
 export const constants = {
-  /** Assumed cost while no cost is known. */
+  /** Assumed cost before any cost is known. */
   firstBound: 10,
   /** Calls on a stopped account resume when its balance exceeds the floor by this many times the highest cost. */
   hysteresis: 2,
-  /**
-   * Age of a reported balance beyond which calls go out one at a time, because other users of the account may have
-   * spent credits since.
-   */
+  /** Age of a balance after which calls go out one at a time, because other users may have spent credits. */
   oldestSightingMs: 600_000,
-  /** Maximum time between the end of a call on our side and the moment at which the server charges the call. */
+  /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,
-  /**
-   * Number of calls made one at a time before any balance is known or after a renewal: the first call, and its retries
-   * if the answer can't be read.
-   */
+  /** Number of calls made one at a time before any balance is known or after a renewal, including retries. */
   blindCalls: 5,
-  /** Pause between two calls that are made one at a time to learn the balance. */
+  /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
   /**
-   * Number of costs that must be seen in a price class before their maximum is trusted as a bound. Afterwards, the
-   * maximum is taken over at least this number of the most recent costs.
+   * Number of costs in a price class from which their maximum is trusted as a bound. The maximum is then taken over at
+   * least this many recent costs.
    */
   trustedAfter: 30,
   /**
-   * Factor by which an outlier exceeds the next highest cost. An outlier is a cost seen only once. The bound of a call
-   * that goes out alone ignores outliers.
+   * Factor by which an outlier exceeds the next highest cost. An outlier is seen only once, and is ignored when
+   * bounding a call that goes out alone.
    */
   oddFactor: 10,
-  /**
-   * Multiple of the highest cost that bounds a price class until its maximum is trusted. It applies when calls are
-   * compared with the balance.
-   */
+  /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
   youngFactor: 4,
-  /** Number of unreadable calls after which a task's outcome is recorded as unknown: the first call and two retries. */
+  /** Number of unreadable calls, retries included, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
   /** Number of failed but readable calls after which a task fails. */
   failedCalls: 5,
-  /** Number of worker deaths during calls for a task after which the task is treated as the cause. */
+  /** Number of worker deaths during a task's calls after which the task is considered the cause. */
   deaths: 3,
-  /** Wait after the first rate-limit response. The wait doubles with each further rate-limit response. */
+  /** Wait after the first rate-limit response. Each further rate-limit response doubles the wait. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
-  /**
-   * Minimum number of calls over which external spend is measured. With fewer than `first` calls, external spend is not
-   * estimated.
-   */
+  /** Number of calls over which external spend is measured. With fewer than `first` calls, there is no estimate. */
   externalCalls: { first: 10, whole: 30 },
 } as const
 
-/** Price class of a call: the parameters that determine its price. */
+/** Returns the price class of a call: the parameters that determine its price. */
 export function costClass(query: { readonly num: number; readonly device: string | null }): string {
   return `${query.num}/${query.device ?? '-'}`
 }
 
 /**
- * Provable lower bound on the balance; null if no balance was ever reported. It combines two bounds. The first is the
- * newest balance, minus the cost of all calls that ended since its call started. The second is the lowest balance
- * reported since then. One of the balances reported since then is from the call that the API charged last. That balance
- * excludes only open calls, and the lowest balance is not greater.
+ * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
+ * balance minus the cost of all calls that ended since its call started. The second is the lowest balance reported
+ * since then: one of these balances is from the call that the API charged last, and excludes only open calls.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -144,27 +127,24 @@ export function lowestBalance(account: Account): number | null {
   const newest = seen.remaining - spentSince
   const least =
     reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
-  // Understated bills prove nothing, so only the last reported balance counts.
+  // Understated bills prove nothing, so the lower of the two bounds counts.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain
 }
 
-/** A budget month: its first day and the time at which it ends. */
+/** A budget month, with its first day and its end. */
 interface Month {
   readonly month: string
   readonly ends: number
 }
 
-/**
- * Periods searched for the last renewal: first for monthly plans, then for yearly plans, then for plans that renew on a
- * leap day.
- */
+/** Periods to search for the last renewal: for monthly plans, for yearly plans, and for renewals on a leap day. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
- * Returns the budget month of an instant: from renewal to renewal if the plan's renewals are known, otherwise the
- * calendar month in the zone. The month is cached until it ends because each reservation needs it.
+ * Returns the budget month of an instant: from renewal to renewal, or the calendar month in the zone if renewals are
+ * unknown. The month is cached until it ends, because each reservation needs it.
  */
 export function monthsOf(renewal: Cron | null, zone: string): (time: number) => Month {
   let kept = { from: Infinity, month: '', ends: -Infinity }
@@ -198,7 +178,7 @@ function calendarMonth(zone: string, time: number) {
   return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
 }
 
-/** The budget is null if the run has no limit of its own. */
+/** A run's budget, or null if the run has no limit of its own. */
 export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
@@ -207,7 +187,7 @@ export function readRunBudgets(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Placeholder that matches no run, because a list of numbers must not be empty. */
+/** A number that matches no run, because a list of numbers in SQL must not be empty. */
 const none = 0
 
 /** Reads the open runs that have their own budget. */
@@ -231,8 +211,8 @@ function runBudgets(db: Database) {
 }
 
 /**
- * Sets the total budget of each of the given runs. Returns false and changes nothing if a run has already used more:
- * workers may buy concurrently.
+ * Sets each run's total budget. Returns false and changes nothing if a run has already used more, because workers may
+ * be buying at the same time.
  */
 export function setRunBudgets(
   db: Database,
@@ -253,10 +233,10 @@ export function setRunBudgets(
   })
 }
 
-/** Monthly budget of a list, and the credits that the runs dated in that month have used or reserved. */
+/** A list's monthly budget, and the credits that the month's runs have used or reserved. */
 interface ListBudget {
   readonly list: string
-  /** Month in the form 2026-11. */
+  /** Month, such as 2026-11. */
   readonly month: string
   readonly budget: number
   readonly gone: number
@@ -267,21 +247,21 @@ export function readListBudgets(db: Database, runs: readonly number[]) {
   return readRows<ListBudget>(db, 'list_budgets_of_runs', { runs })
 }
 
-/** Reads all list budgets, for the months of their open runs and for the month of the given day. */
+/** Reads all list budgets, for the month of the given day and the months of open runs. */
 export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
 /**
- * Sets the monthly budget of a list; null removes the limit. Throws if the list has already used more in the month of
- * `day` or of an open run.
+ * Sets a list's monthly budget, or removes it for null. Throws if the list has already used more in the month of `day`
+ * or of an open run.
  */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },
 ): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    // The statement itself checks the credits used, because workers may buy concurrently.
+    // The statement itself checks the used credits, because workers may be buying at the same time.
     await trx
       .selectFrom('runs')
       .innerJoin('lists', 'lists.id', 'runs.list_id')

@@ -1,4 +1,4 @@
-// Decides which tasks may be bought now, and gives the reason for the other tasks. All rules are pure functions.
+// Decides which tasks may be bought now, and why other tasks may not. All rules are pure functions.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
@@ -10,10 +10,10 @@ import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Time by which a call may start earlier than the rate limit allows, so that lanes are filled in groups. */
+/** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** This is a pure function, used by workers and by the model in the tests. */
+/** Decides which tasks get a reservation. The model in the tests uses the same function. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -52,7 +52,7 @@ class AdmissionCheck {
     this.#rules = rules
   }
 
-  /** True if no more calls in this group may go out. */
+  /** True if no more calls may be added to this group. */
   full(): boolean {
     return this.#single || this.#rateWait > 0
   }
@@ -68,7 +68,7 @@ class AdmissionCheck {
 
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
-    // The result of a call in flight may change the decision, so nothing final is decided before that call ends.
+    // A call in flight may change the decision, so nothing final is decided before it ends.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
     const spent = budgetStop(this.#account, this.#rules, this.#limits)
@@ -102,8 +102,7 @@ class AdmissionCheck {
   #tryCredit(request: CallRequest): Limit | null {
     if (!this.#rules.counts) return this.#grant(request, 0)
     const bound = boundOf(this.#costs, request.class)
-    // For a price class never seen before, one call goes out first to find out the price. The other calls wait for its
-    // answer.
+    // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
     if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
     const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
@@ -199,20 +198,20 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks outside this decision. They are counted only while credits are scarce. */
+  /** Number of more urgent open tasks outside this decision, which are counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, with the budget of its list for the run's month. `list` is null if the list has no budget. */
+/** A run's budget, and its list's budget for the run's month. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
-/** Inputs of the decision other than the account. */
+/** Inputs to the decision, apart from the account. */
 export interface Rules {
   readonly now: number
   readonly floor: number
-  /** False for a test account, which never runs out of credits. */
+  /** False for a test account, because its credits never run out. */
   readonly counts: boolean
   /** Fingerprint of the API key to be used. */
   readonly key: string
@@ -227,7 +226,7 @@ export interface Rules {
   readonly rateLimit: number | null
   /** Maximum number of calls in flight, across all workers. */
   readonly mostInFlight: number | null
-  /** Returns the first plan renewal after a time; null if renewals are unknown. */
+  /** Returns the first plan renewal after a time, or null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
 }
 
@@ -241,10 +240,10 @@ export interface GrantedCall {
   readonly probe: boolean
 }
 
-/** Next step for tasks that got no reservation. */
+/** Next step for a task without a reservation. */
 export type Deferral =
   | { readonly kind: 'none' }
-  /** The task waits for calls in flight, whose results may change the decision. */
+  /** The task waits for calls in flight, because their results may change the decision. */
   | { readonly kind: 'wait'; readonly ms: number }
   /** The task yields to more urgent tasks elsewhere in the queue. */
   | { readonly kind: 'yield' }
@@ -260,13 +259,13 @@ interface Admission {
   readonly costs: Costs
   readonly grants: readonly GrantedCall[]
   readonly deferral: Deferral
-  /** Runs whose own budget or list budget is used up: their open tasks are unaffordable. */
+  /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
   readonly spentRuns: readonly number[]
-  /** Runs among `spentRuns` whose list budget is used up. */
+  /** Runs in `spentRuns` whose list budget is used up. */
   readonly spentByList: readonly number[]
-  /** Number of calls that the balance allows at this moment. */
+  /** Number of calls that the balance currently allows. */
   readonly affordable: number
-  /** Credits per call in flight that are expected to leave the balance without being billed. */
+  /** Credits that are expected to leave the balance without being billed, per call in flight. */
   readonly external: number
 }
 
@@ -289,7 +288,7 @@ interface AdmissionState {
   readonly rules: Rules
 }
 
-/** Returns the reason why no call at all may go out; null if calls may go out. */
+/** Returns the reason why no calls may go out, or null if calls may go out. */
 function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
@@ -310,8 +309,8 @@ function stopFor(
 }
 
 /**
- * Returns the limit that a call with a bound of `size` credits would exceed. The limits are the budgets of the run,
- * list, day and month, the floor, and the credits needed for more urgent tasks.
+ * Returns the limit that a call of `size` credits would exceed: a budget of the run, list, day or month, the floor, or
+ * the credits needed for more urgent tasks.
  */
 function limitReached(
   { account, costs, budgets, rules }: AdmissionState,
@@ -344,15 +343,15 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
 }
 
 /**
- * Credits that a budget must have left for a call. If no other call has reserved credits from the budget, the smaller
- * bound is enough. If the price is also unknown, any remaining credits are enough.
+ * Returns the credits that a budget must have left for a call. If the budget has no other reservations, the smaller
+ * bound suffices. If the price is also unknown, any remaining credits suffice.
  */
 function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
   if (!idle) return size
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits provably available above the floor; null if a new balance is needed first. */
+/** Credits provably available above the floor, or null if a new balance must be learned first. */
 function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
@@ -363,10 +362,7 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
   return low - floor - kept
 }
 
-/**
- * Credits provably available for the given number of further calls. Allows for credits that leave the balance without
- * being billed.
- */
+/** Credits provably available for a number of further calls, after deducting expected external spend. */
 function roomFor(
   { account, costs, rules }: AdmissionState,
   { calls, alone }: { readonly calls: number; readonly alone: boolean },
@@ -376,18 +372,12 @@ function roomFor(
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 
-/**
- * External spend to expect per call. For a call that goes out alone, external spend seen in only one of the two windows
- * is ignored.
- */
+/** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
 
-/**
- * True if many credits may have been spent since the balance was reported, by other users of the account or without a
- * record in the ledger.
- */
+/** True if many credits may have been spent since the last reported balance without being recorded in the ledger. */
 function isStale(account: Account, rules: Rules): boolean {
   const { seen } = account
   if (seen === null) return false
@@ -395,14 +385,13 @@ function isStale(account: Account, rules: Rules): boolean {
   return old || seen.doubted === true || !isTrusted(account, rules)
 }
 
-/** A balance applies only to the keys that it was reported to. */
+/** True if the balance was reported for this key. */
 function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
 /**
- * True if a call may go out alone to learn the balance although the credits may not suffice: the balance is unknown or
- * old, or the plan was renewed.
+ * True if the balance is unknown or old, or the plan was renewed. A call may then go out alone to learn the balance.
  */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
@@ -413,17 +402,14 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/**
- * True if the plan was renewed after the balance was last reported. Allows a few tries at first, and then one try per
- * renewal.
- */
+/** True if the plan was renewed after the last reported balance. Allows a few tries at first, then one per renewal. */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
   return renewal !== null && renewal <= rules.now
 }
 
-/** Milliseconds until the next probe. Grows with each probe to give a failing API time to recover. */
+/** Milliseconds until the next probe. The pause grows with each probe, so that a failing API can recover. */
 function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
   if (lastProbeAt === null) return 0
   const pause = constants.probePauseMs * 2 ** Math.max(0, blindCalls - 1)
@@ -445,15 +431,12 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
   }
 }
 
-/**
- * True if the budget is used up and no call in flight can release credits any more, so that the run's open tasks are
- * unaffordable.
- */
+/** True if the budget is used up and no call in flight can release credits, so that open tasks are unaffordable. */
 function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
 
-/** Reserves credits for a call in the budget of its run, and in the list budget of every run that shares it. */
+/** Reserves credits in the run's budget and, for every run that shares it, in the list budget. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
   for (const [id, { list, ...use }] of budgets) {
@@ -466,9 +449,9 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** Returns the account, advanced to the day and month of the rules. */
+/** Moves the account to the day and month in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back; otherwise, workers in different zones would start the same day repeatedly.
+  // The day never moves back, because workers in different zones would then start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -478,7 +461,7 @@ function inPeriod(account: Account, { day, month }: Rules): Account {
   }
 }
 
-/** Returns the stop at the monthly or daily budget; null if neither budget blocks a call. */
+/** Returns the stop for a used-up monthly or daily budget, or null if neither blocks a call. */
 function budgetStop(
   { daySpent, monthSpent }: Account,
   { dailyBudget, dayEnds, monthlyBudget, monthEnds }: Rules,
@@ -511,10 +494,7 @@ interface SortedTasks {
   readonly reused: { task: number; search: number }[]
 }
 
-/**
- * Sorts requested tasks by whether they must still be bought. The database decides this, so work that was delivered
- * twice is discarded.
- */
+/** Finds out which requested tasks must still be bought. The database decides, so duplicates are discarded. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -538,13 +518,10 @@ export function sortTasks(
   return sorted
 }
 
-/**
- * Number of calls above the floor below which credits count as scarce. Urgency is considered only while credits are
- * scarce.
- */
+/** Number of calls above the floor below which credits are scarce. Urgency matters only while credits are scarce. */
 const scarce = 1_000
 
-/** Priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
+/** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
@@ -557,7 +534,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** Counts, for each of the given priorities, the more urgent tasks outside this decision. */
+/** For each given priority, counts the more urgent tasks outside this decision. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],
@@ -571,7 +548,7 @@ export async function countUrgent(
   return counts
 }
 
-/** Adds to each request the number of more urgent tasks outside this decision. */
+/** Adds the number of more urgent tasks outside this decision to each request. */
 export function requestsOf(
   ready: readonly ReadyTask[],
   urgent: ReadonlyMap<number, number>,

@@ -1,4 +1,4 @@
-// Reads and writes the rows that a reservation depends on, in one round trip.
+// Reads and writes an account's books: the rows that a reservation depends on.
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -7,17 +7,14 @@ import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListBudgetUse } from './waiting.ts'
 
-/** Times are in milliseconds. */
+/** An account's row. Times are in milliseconds. */
 export interface AccountRow {
   readonly seq: number
   readonly used_total: number
   readonly obs_seq: number | null
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
-  /**
-   * True if the balance was reported before a failover to this server, or before this database was restored from a
-   * copy.
-   */
+  /** True if the balance was reported before a failover to this server, or before the database was restored. */
   readonly obs_doubted: boolean
   readonly spent_since: number
   readonly told_seq: number | null
@@ -68,7 +65,7 @@ interface StopRow {
   readonly detail: string | null
 }
 
-/** Snapshot of an account's books, read without locking any row. */
+/** Snapshot of an account's books, read without locks. */
 export interface Books {
   readonly account: AccountRow
   /** Version of the account's row, which changes with every change to the row. */
@@ -92,7 +89,7 @@ const accountColumns = sql`
   a.slowdowns, a.blocked_keys, a.keys, a.foreign_keys, a.external_now, a.external_last, a.day::text as day, a.day_spent,
   a.month::text as month, a.month_spent`
 
-/** Prices and stops of an account, with its floor. */
+/** An account's prices and stops, with the floor. */
 const booksColumns = sql`
   a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
@@ -125,7 +122,7 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-/** Reads the books of an account without locking any row. */
+/** Reads an account's books without locking any row. */
 export async function readBooks(db: Database, account: number): Promise<Books> {
   const { rows } = await sql<AccountRow & Omit<Books, 'account'>>`
     select ${accountColumns}, ${booksColumns}
@@ -136,9 +133,8 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
 }
 
 /**
- * Locks the account's row, then the rows of the runs. Only the process that holds these locks writes, so the next
- * statement sees everything that was written before. All statements are sent together, so no lock is held while waiting
- * for this process.
+ * Locks the account's row, and then the rows of the runs. Only the holder of these locks writes, so the next statement
+ * sees all earlier changes. All statements are sent together, so no lock is held while waiting for this process.
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(statement('lock_account', { account }))
@@ -146,11 +142,11 @@ export function takeAccount(trip: Trip, account: number, runs: readonly number[]
 }
 
 function takeRuns(trip: Trip, runs: readonly number[]): void {
-  // Two accounts may work on one run, so a shared lock protects its budget and tasks.
+  // Two accounts may work on one run, so a shared lock protects the run's budget and tasks.
   void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
 }
 
-/** Finds or inserts the account's row and returns its id. */
+/** Finds or inserts an account's row, and returns its id. */
 export async function openAccount(
   db: Database,
   { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
@@ -169,7 +165,7 @@ export async function openAccount(
   return id
 }
 
-/** Document describing a reservation: the rows to write, and the row versions that the decision is based on. */
+/** A reservation: the rows to write, and the row versions that the decision is based on. */
 export interface Reservation {
   readonly account_id: number
   readonly worker: number
@@ -178,19 +174,17 @@ export interface Reservation {
   readonly key: string
   /** This worker's floor. */
   readonly floor: number
-  /** False for a test account, which has no floor. */
+  /** False for a test account, because it has no floor. */
   readonly counts: boolean
-  /** Maximum number of calls in flight, across all workers; null if there is no limit. */
+  /** Maximum number of calls in flight across all workers, or null for no limit. */
   readonly most_in_flight: number | null
-  /** Credits per call in flight that are expected to leave the balance without being billed. */
+  /** Credits that are expected to leave the balance without being billed, per call in flight. */
   readonly external: number
-  /** Version of the books that the decision is based on. */
+  /** Version of the books on which the decision is based. */
   readonly version: string
-  /** True if the decision holds as long as the credits suffice, whatever other workers have written since. */
+  /** True if the decision holds as long as the credits suffice, whatever other workers do. */
   readonly steady: boolean
-  /**
-   * New values of the account except its sums. They are written only if the account has not changed since it was read.
-   */
+  /** New values for the account, apart from its totals. Changed accounts are not overwritten. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -212,7 +206,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** Budget of the run's list as it was read; null if the list has no budget. */
+    /** Budget of the run's list, as read from the database, or null if the list has no budget. */
     list: ListBudgetUse | null
   }[]
   readonly grants: readonly {
@@ -225,10 +219,10 @@ export interface Reservation {
     bound: number
     probe: boolean
   }[]
-  /** Price classes never seen before, each of which gets one call now. */
+  /** New price classes, for each of which one call goes out now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
-  /** Tasks that cannot reuse an existing answer, in runs with no budget left: only a call could answer such a task. */
+  /** Tasks that cannot reuse an answer, in runs without any budget left: only a call could answer these tasks. */
   readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]
@@ -243,22 +237,21 @@ export function reserving(reservation: Reservation) {
   })
 }
 
-/** Writes a reservation and commits. Returns the call for each task, or null if the decision must be made again. */
+/** Writes a reservation and commits. Returns each task's call, or null if a new decision is needed. */
 export async function saveReservation(
   db: Database,
   reservation: Reservation,
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    // Other accounts may be buying the same query. The first account buys the query, and the other accounts reuse its
-    // answer.
+    // If other accounts are buying the same query, one account buys it, and the other accounts reuse the answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
-    // Other runs may be drawing on the list budgets.
+    // Other runs may be using the same list budgets.
     void trip.run(statement('lock_lists', { runs }))
     return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null
-  // The driver returns the numbers in an array as strings.
+  // The driver returns numbers in an array as strings.
   return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

@@ -6,12 +6,12 @@ import { type ExpressionBuilder } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
-// Batch size. Workers wait for the locks on the run and its changing tasks for at most one batch.
+// Batch size, which limits how long workers wait for the locks on a run and its tasks.
 const portion = 2000
 
 /**
- * Ends a run. The first statement stops all buying, and then open tasks are cancelled in batches. Calls in flight are
- * still settled, and their answers are kept. After an interruption, call this function again to continue.
+ * Ends a run. First stops all buying, and then cancels open tasks in batches. Calls in flight are still settled, and
+ * their answers are kept. If interrupted, call this function again to continue.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
   const ended = await db
@@ -37,7 +37,7 @@ export async function cancelRun(db: Database, run: number): Promise<{ cancelled:
   return { cancelled }
 }
 
-/** Matches a run that is open, or whose cancellation was interrupted. */
+/** Matches an open run, or a run whose cancellation was interrupted. */
 function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   return eb.or([
     eb('runs.state', 'in', ['planning', 'open']),
@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Counts the open tasks that `cancelRun` would end; null if `cancelRun` would not end this run. */
+/** Counts the open tasks that `cancelRun` would end, or returns null if it would not end this run. */
 export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
   const found = await db
     .selectFrom('runs')
@@ -68,7 +68,7 @@ export async function readOpenTasks(db: Database, run: number): Promise<number |
   return found?.open ?? null
 }
 
-/** Runs of a list that `cancelRun` would end, oldest first. */
+/** Reads the runs of a list that `cancelRun` would end, oldest first. */
 export async function openRunsOf(db: Database, list: string): Promise<readonly number[]> {
   const runs = await db
     .selectFrom('runs')
@@ -108,7 +108,7 @@ async function dropTasks(db: Database, run: number): Promise<number> {
   return Number(numUpdatedRows)
 }
 
-/** Retries a batch that conflicted with a settlement of the same tasks. */
+/** Retries a batch if it conflicts with the settlement of the same tasks. */
 export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -119,12 +119,12 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Forgets the known call prices of an account: the next call goes out alone to find out the price. */
+/** Forgets an account's known call prices. The next call goes out alone to learn the price. */
 export async function forgetPrices(db: Database, account: number): Promise<void> {
   await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
-/** Lifts an account's stops: the next call goes out alone to learn the balance, and a rejected key may be retried. */
+/** Lifts an account's stops. The next call goes out alone to learn the balance. Rejected keys may be tried again. */
 export async function liftStops(
   db: Database,
   account: number,

@@ -1,4 +1,4 @@
-// Converts a finished call into an entry: the record written to the ledger and the database.
+// Converts a finished call into an entry, the record that is stored in the ledger.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { refusedRows } from '../../base/answer.ts'
@@ -19,11 +19,9 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /**
-   * True if workers died during calls for this task. Such a task goes out alone, so that no other task is suspected.
-   */
+  /** True if workers died during this task's calls. A suspect task goes out alone, so that no other becomes suspect. */
   readonly suspect: boolean
-  /** True if the API once answered a call for this task as if the key had been rejected. */
+  /** True if the API once rejected the key in a call for this task. */
   readonly refused: boolean
 }
 
@@ -103,10 +101,7 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/**
- * Returns the information that a verdict gives about the whole account: a reason to stop, or the fact that the API
- * answered.
- */
+/** Returns what a verdict says about the whole account: a reason to stop, or that the API answered. */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {
@@ -123,7 +118,7 @@ function signalOf(verdict: Verdict): Entry['signal'] {
   }
 }
 
-/** Every received body is stored, whether or not it is an answer. */
+/** Every received body is stored, even if it contains no answer. */
 function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Provenance) {
   if (reply.kind === 'unsent') return null
   const body = reply.kind === 'response' ? reply.body : reply.partial
@@ -141,7 +136,7 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
   } satisfies StoredAnswer
 }
 
-/** Entry for a lost call: its worker died, or its lease expired. */
+/** Builds the entry for a lost call, whose worker died or lost its lease. */
 export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
   const message = 'the worker that made the call stopped before its answer was recorded'
@@ -154,7 +149,7 @@ export function lostCall(call: CallName): Entry {
   }
 }
 
-/** Entry for a reservation that this process provably never sent. */
+/** Builds the entry for a reservation that this process provably never sent. */
 export function unsentCall(call: CallName): Entry {
   return {
     ...nothingKnown(call),
@@ -177,8 +172,8 @@ function nothingKnown(call: CallName) {
 }
 
 /**
- * Entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the query is
- * not bought again.
+ * Builds an entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the
+ * query is not bought again.
  */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
@@ -188,8 +183,8 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 }
 
 /**
- * Entry for an answer that the database rejects altogether. The body and the cost are kept, the rows are dropped, and
- * the reason is recorded in the task.
+ * Builds an entry for an answer that the database rejects as a whole. Keeps the body and the cost, drops the rows, and
+ * records the reason in the task.
  */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null

@@ -1,4 +1,4 @@
-// Workers and their leases: acquires and renews leases, and frees the calls of crashed workers.
+// Acquires and renews worker leases, and gives up the calls of crashed workers.
 
 import { hostname } from 'node:os'
 import { clock, clockIn, secondsOf } from '../../base/database/clock.ts'
@@ -9,15 +9,13 @@ import { WrongDatabase } from '../../base/errors.ts'
 import { lostCall, unsentCall } from './entry.ts'
 import { type SettlementRules, settleCalls } from './settle.ts'
 
-/**
- * The two clocks of a machine: the monotonic clock (`steady`) stops during sleep, and the wall clock may be adjusted.
- */
+/** A machine's two clocks. The monotonic clock (`steady`) stops during sleep, and the wall clock may be adjusted. */
 export interface Clocks {
   readonly steady: number
   readonly wall: number
 }
 
-/** Inserts a worker with its first lease and returns its id. */
+/** Inserts a worker with its first lease, and returns the worker's id. */
 export async function openWorker(
   db: Database,
   { account, key, host, pid, floor, lanes, leaseMs }: WorkerStart,
@@ -43,7 +41,7 @@ interface WorkerStart extends Omit<WorkerName, 'id'> {
   readonly leaseMs: number
 }
 
-/** Updates a worker's row. A restored database reuses ids, so the host and process identify the worker. */
+/** Updates a worker's row. A restored database reuses ids, so the host and the process id must match too. */
 function updateWorker(db: Database, { id, host, pid }: WorkerName) {
   return db
     .updateTable('workers')
@@ -62,7 +60,7 @@ export async function closeWorker(db: Database, worker: WorkerName): Promise<voi
   await updateWorker(db, worker).set({ stopped_at: clock }).execute()
 }
 
-/** Finds the calls in flight of workers whose lease has expired, oldest first, with their accounts. */
+/** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
 function findAbandoned(
   db: Database,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -84,8 +82,8 @@ function findAbandoned(
 const largestSkewMs = 5_000
 
 /**
- * Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled and run its own jobs at
- * the wrong time.
+ * Throws if this host's clock is wrong, because its worker would treat other workers' jobs as stalled, and run its own
+ * jobs at the wrong time.
  */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
@@ -106,12 +104,12 @@ type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'
 const together = 100
 
 /**
- * Lease of a worker: until the lease expires, other workers leave the worker's calls alone. The lease is tracked on the
+ * A worker's lease. Until it expires, other workers leave the worker's calls alone. The lease is tracked on the
  * database's clock and on both clocks of this machine.
  */
 export class Lease {
   readonly worker: number
-  /** Fingerprint of the key in use. A new fingerprint is stored with the next heartbeat. */
+  /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
   key: string | null
   readonly #options: LeaseOptions
   #term: Clocks
@@ -129,15 +127,12 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /**
-   * Latest known term of the lease. Before the term ends, no other worker gives up a call that is already in the
-   * database.
-   */
+  /** Latest known end of the lease, before which no other worker gives up this worker's calls. */
   get term(): Clocks {
     return this.#term
   }
 
-  /** True if a call started now ends within the given term of the lease. */
+  /** True if a call that starts now ends within the given term. */
   covers(callMs: number, term: Clocks): boolean {
     return coversCall(term, readClocks(), callMs)
   }
@@ -158,13 +153,12 @@ export class Lease {
   }
 
   /**
-   * Gives up the calls of workers whose lease expired. These calls may have been charged, but no process waits for
-   * their answers.
+   * Gives up calls of workers with an expired lease. These calls may have been charged, but nobody awaits the answers.
    */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
-    // Gives up all calls in one go: a worker with hundreds of lanes leaves hundreds of calls.
+    // Gives up all calls in one go, because a worker with hundreds of lanes leaves hundreds of calls.
     for (let found = together; found === together; reaped += found) {
       const abandoned = await findAbandoned(this.#options.db, { after, limit: together })
       for (const account of new Set(abandoned.map((call) => call.account))) {
@@ -178,9 +172,9 @@ export class Lease {
   }
 
   /**
-   * Releases in-flight calls whose reservation this worker gave up, because such calls will never be sent. Leaves all
-   * other calls alone, even calls unknown to this process: a call that came from a copy of the database may have been
-   * charged.
+   * Releases in-flight calls whose reservations this worker gave up, because these calls will never be sent. Leaves all
+   * other calls alone: a call from a copy of the database may have been charged, even if this process does not know the
+   * call.
    */
   async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
     if (givenUp.size === 0) return
@@ -194,8 +188,8 @@ export class Lease {
   }
 
   /**
-   * Counts this worker's in-flight calls in the database, except calls that it gave up. If the worker itself has no
-   * calls in flight, such calls mean that the database was restored: settled calls are open again.
+   * Counts this worker's in-flight calls in the database, except those that it gave up. If this process has no calls in
+   * flight, any such calls mean that the database was restored.
    */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
@@ -211,7 +205,7 @@ export class Lease {
     return { id: this.worker, host: hostname(), pid: process.pid }
   }
 
-  /** Calls of this worker that are in flight according to the database. */
+  /** Selects this worker's calls that are in flight according to the database. */
   #inFlight() {
     return this.#options.db
       .selectFrom('calls')
@@ -224,28 +218,22 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Earliest possible end of a lease that was requested at the time `asked`: the database starts counting later. */
+/** Returns the earliest possible end of a lease requested at `asked`. The database starts counting later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if a call started now ends within the term by both clocks. Either clock can show that the term is over. */
+/** True if a call that starts now ends within the term by both clocks. Either clock can show that the term is over. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
 /** Number of heartbeats per lease period. */
 export const beats = 6
-/**
- * After an outage that lasts longer than this number of heartbeats, other workers get the same amount of time before
- * their calls are given up.
- */
+/** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
 const sparedBeats = 2
 
-/**
- * Returns the time before which no worker is reaped: an outage that delayed this worker's heartbeat may also have
- * delayed other workers.
- */
+/** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may delay other workers. */
 export function sparedUntil(
   before: number,
   { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },

@@ -4,14 +4,14 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** The first and the last day are included. */
+/** A range of days in a time zone, including both ends. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
   readonly zone: string
 }
 
-/** An account with its spending and its credit floor: the floor in force, or the floor of its last worker. */
+/** An account with its spending and its credit floor. Without a live worker, the last worker's floor is used. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */
@@ -61,7 +61,7 @@ export function readAccountSpending(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Reads the balances reported in a span, at most 200 points per account. */
+/** Reads the balances reported in a span, with at most 200 points per account. */
 export function readBalancePoints(db: Database, span: ZonedSpan) {
   return db
     .selectFrom((eb) =>
@@ -91,9 +91,9 @@ export function readBalancePoints(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Reads the credits used by the calls in a span, by list and price class, highest first. */
+/** Reads the credits used in a span, by list and by price class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
-  // Reads the calls once for both groupings, because a span may cover a year of calls.
+  // Calls are read once for both groupings, because a span may cover a year of calls.
   const { rows } = await sql<SpentRow>`
     select
       case when grouping(l.name) = 0 then 'list' else 'class' end as by,

@@ -7,7 +7,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Costs seen in one price class. */
+/** Costs seen in a price class. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
@@ -15,11 +15,11 @@ export interface Cost {
   /** True while the first call in a new price class is in flight. */
   readonly trying: boolean
   readonly recent: Peak
-  /** Highest costs of the calls before the recent calls. */
+  /** Highest costs of calls that are too old to be in `recent`. */
   readonly earlier: Peak
 }
 
-/** The two highest costs in a set. They are equal if the highest cost was seen twice. */
+/** The two highest costs in a set, which are equal if the highest cost was seen twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -37,7 +37,7 @@ export const unknownCost: Cost = {
   earlier: noPeak,
 }
 
-/** Merges two sets of costs and keeps the two highest costs. */
+/** Merges two sets of costs, and keeps the two highest. */
 export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),
@@ -48,11 +48,11 @@ export function higher(a: Peak, b: Peak): Peak {
 
 export type Costs = ReadonlyMap<string, Cost>
 
-/** Costs of one class reported together. */
+/** Costs from one batch of calls, in one price class. */
 export interface ReportedCosts {
   readonly peak: Peak
   readonly cheapest: number
-  /** True if the finished calls include the trial call for a class without a known cost. */
+  /** True if the finished calls include the trial call in a new price class. */
   readonly tried: boolean
 }
 
@@ -70,17 +70,17 @@ export function addCost(
   }
 }
 
-/** Upper bounds on the cost of a call: one for a call that goes out alone, and one for a call among several. */
+/** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
 export interface Bound {
   readonly alone: number
-  /** This bound is higher while few costs of the price class are known. */
+  /** This bound is higher than `alone` while few costs in the price class are known. */
   readonly among: number
   readonly unseen: boolean
 }
 
 /**
- * Bounds the cost of a call. A price class never seen before gets twice the highest cost of all classes. A class with
- * few known costs gets an extra margin while there are enough credits.
+ * Bounds a call's cost. A new price class gets twice the highest cost of all classes. A class with few known costs gets
+ * an extra margin while there are enough credits.
  */
 export function boundOf(costs: Costs, name: string): Bound {
   const cost = costs.get(name)
@@ -93,13 +93,13 @@ export function boundOf(costs: Costs, name: string): Bound {
   return { ...boundOfSeen(cost), unseen: false }
 }
 
-/** Highest bounds of all classes with a known cost; null if no class has a known cost. */
+/** Returns the highest bounds of all classes, or null if no cost is known. */
 export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
   const bounds = seen.map((cost) => {
     const { alone, among } = boundOfSeen(cost)
-    // The margin of a class with few known costs applies to that class only.
+    // The margin for a class with few known costs does not apply to other classes.
     return { alone, among: cost.seen < constants.trustedAfter ? alone : among }
   })
   return {
@@ -110,7 +110,7 @@ export function dearestOfAll(costs: Costs): { alone: number; among: number } | n
 
 function boundOfSeen(cost: Cost): { alone: number; among: number } {
   if (cost.seen < constants.trustedAfter) {
-    // The API may answer only the first calls for free, so at least one credit is reserved.
+    // Only the first calls may be free, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)
     return { alone, among: Math.max(constants.firstBound, constants.youngFactor * alone) }
   }
@@ -122,22 +122,22 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls in the class; null if no recent call was in this class. */
+  /** Average cost of the newest calls in this class, or null if there were none recently. */
   readonly average: number | null
 }
 
 export interface Funds {
-  /** Credits left after the calls in flight; null before the first reported balance. */
+  /** Credits left after the calls in flight, or null if no balance was ever reported. */
   readonly remaining: number | null
   readonly observedAt: Date | null
-  /** Floor in force; null if no worker is alive. */
+  /** Floor in force, or null if no worker is alive. */
   readonly floor: number | null
   readonly costs: readonly ClassCost[]
 }
 
 const newest = 2000
 
-/** Reads the balance and the costs. An account that was never used has neither. */
+/** Reads the balance and the costs. An unused account has neither. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

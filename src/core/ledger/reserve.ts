@@ -1,5 +1,4 @@
-// Reserves calls: reads the ledger, decides, writes, and starts again if another process has changed the ledger in the
-// meantime.
+// Reserves calls: reads the ledger, decides and writes, and starts over if another process has changed the ledger.
 
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../base/database/database.ts'
@@ -20,16 +19,13 @@ import type { Costs } from './prices.ts'
 import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/**
- * Near the floor, every change to the ledger invalidates a decision. After `mostTries` failed tries in a row, the
- * process waits.
- */
+/** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
 const mostTries = 12
 const contendedMs = 20
 
 /**
- * Reserves credits for the calls that are about to be sent. Reads and decides without a lock, then writes with one
- * statement if nothing has changed since. Otherwise, reads and decides again.
+ * Reserves credits for calls that are about to be sent. Reads and decides without locks, and then writes with one
+ * statement. If anything has changed, starts over.
  */
 export async function reserve(
   db: Database,
@@ -55,7 +51,7 @@ export async function reserve(
   return nothing({ kind: 'wait', ms: contendedMs })
 }
 
-/** Returns the call for each task, or null if the rows behind the decision have changed. */
+/** Returns each task's call, or null if the rows behind the decision have changed. */
 async function write(
   db: Database,
   spender: Spender,
@@ -84,19 +80,16 @@ export interface Reserved {
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
   readonly reused: number
-  /** Tasks that are not due, or whose query is in flight. */
+  /** Tasks that are not due yet, or whose query is in flight. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
-  /** Number of calls that the balance allows; null if it could not be determined. */
+  /** Number of calls that the balance allows, or null if it is unknown. */
   readonly affordable: number | null
 }
 
 type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
 
-/**
- * Throws if the database was restored while this worker was running, before anything is bought on the basis of old
- * balances.
- */
+/** Throws if the database was restored while this worker was running, so that nothing is bought with old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
     throw setBack(`${account.seq} calls have started, but a moment ago the number was ${begun.seq}`)
@@ -104,7 +97,7 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Derives the tasks that may be bought, and the rules that apply, from the rows. */
+/** Derives the tasks that may be bought and the rules in force from the rows. */
 export function prepareAdmission(
   spender: Spender,
   {
@@ -118,7 +111,7 @@ export function prepareAdmission(
   return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
 }
 
-/** Decides which calls may go out. `urgent` is the number of more urgent tasks elsewhere, by priority. */
+/** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
 export function decideAdmission(
   inputs: AdmissionInputs,
   urgent: ReadonlyMap<number, number>,
@@ -167,39 +160,37 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-/** The worker that reserves, with its account and its rules. */
+/** The worker that reserves credits, with its account and rules. */
 export interface Spender {
   readonly account: number
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use. It changes if the key file is replaced. */
+  /** Fingerprint of the key in use, which changes when the key file is replaced. */
   key: string
   readonly floor: number
   readonly dailyBudget: number | null
   readonly monthlyBudget: number | null
   readonly rateLimit: number | null
   readonly mostInFlight: number | null
-  /** Returns the day of an instant and the end of that day, in the configured zone. */
+  /** Returns the day of an instant in the configured zone, and the end of that day. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** Returns the first day of the budget month that contains an instant, and the end of that month. */
+  /** Returns the first day of the budget month that contains an instant, and the end of the month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /**
-   * Returns the first time after a given time at which a worker may automatically retry after a stop for lack of
+   * Returns the first renewal after a given time. A worker may then retry automatically after a stop for lack of
    * credits.
    */
   readonly renewalAfter: (time: number) => number | null
-  /**
-   * Marks of calls whose reservation got no reply. These calls are never sent, even if the reservation was written.
-   */
+  /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
-  /** Number of calls that the account had started at the last read. This number never decreases. */
+  /** Number of calls that the account had started at the last read. The number never decreases. */
   readonly begun: { seq: number }
 }
 
 interface DecidedAdmission {
   readonly books: Books
-  /** Costs as they were before the admission. */
+  /** Costs before the admission. */
   readonly costs: Costs
   readonly admission: ReturnType<typeof admit>
   readonly found: ReadonlyMap<number, WaitingTask>
@@ -207,7 +198,7 @@ interface DecidedAdmission {
   readonly rules: Rules
 }
 
-/** Returns null if the decision changes nothing. */
+/** Builds the reservation, or returns null if the decision changes nothing. */
 export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
@@ -243,7 +234,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission): Res
   }
 }
 
-/** Tasks that end unanswered: only a call could answer them, and their runs have no budget left. */
+/** Returns tasks that end unanswered, because only a call could answer them and their runs have no budget left. */
 function unaffordable({
   admission,
   sorted,
@@ -256,10 +247,7 @@ function unaffordable({
 
 const mostGivenUp = 10_000
 
-/**
- * Remembers calls whose reservation got no reply: the database may have written the reservation, or may still receive
- * it. Drops the oldest marks.
- */
+/** Remembers calls whose reservation got no reply, because the database may still write it. Drops the oldest marks. */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)
   for (const oldest of givenUp) {
@@ -281,10 +269,7 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
   }))
 }
 
-/**
- * Price classes never seen before. On an account with a floor, one call in each new class goes out first to find out
- * its cost.
- */
+/** Returns new price classes. On an account with a floor, one call in each goes out first, to learn its cost. */
 function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -307,7 +292,7 @@ function liftedStops({ admission, books }: DecidedAdmission): Reservation['clear
     .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
-/** The tasks and runs as they were read. The reservation is written only if neither has changed. */
+/** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */
 function basisOf({
   admission,
   found,
@@ -336,10 +321,7 @@ function basisOf({
   }
 }
 
-/**
- * True if concurrent purchases and settlements can't invalidate the decision: everything was granted, and nothing is
- * scarce.
- */
+/** True if other purchases and settlements cannot invalidate the decision: all was granted, and nothing is scarce. */
 function isSteady({ admission, books, costs, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
   return (

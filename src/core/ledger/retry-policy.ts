@@ -1,4 +1,4 @@
-// Retry policy: how often and when a task is tried again.
+// Defines the retry policy: how often and when a task is retried.
 
 import { unhandled } from '../../base/errors.ts'
 import { constants } from './account.ts'
@@ -10,15 +10,15 @@ export interface Tries {
   readonly deaths: number
 }
 
-/** Effect of a finished call on its task. */
+/** A finished call's effect on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
-  /** The task is retried while tries are left. */
+  /** The task is retried until its tries are used up. */
   | {
       readonly kind: 'retry'
-      /** True if the call may have been charged although its answer could not be read. */
+      /** True if the call may have been charged, but its answer could not be read. */
       readonly ambiguous: boolean
-      /** True if the worker died with the call in flight. */
+      /** True if the worker died while the call was in flight. */
       readonly death: boolean
       readonly waitMs: number | null
       readonly code: string
@@ -26,7 +26,7 @@ export type Effect =
     }
   /** The task has failed and is not retried. */
   | { readonly kind: 'fail'; readonly code: string; readonly message: string }
-  /** No try was used: all workers are stopped, or nothing was sent. */
+  /** The try does not count, because all workers are stopped or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
 export interface ChangedTask extends Tries {
@@ -38,19 +38,19 @@ export interface ChangedTask extends Tries {
 export interface Patience {
   /** If false, a call that may have been charged is never bought again. */
   readonly rebuy: boolean
-  /** Random number between 0 and 1 that spreads retries over time. */
+  /** Random number between 0 and 1, to spread retries over time. */
   readonly jitter: number
 }
 
 const retryMs = 1_000
 const longestRetryMs = 60_000
 
-/** Returns the state of a task after one of its calls ended; null if the state does not change. */
+/** Returns a task's state after one of its calls ended, or null if it does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
-      // A late answer completes a task that was given up, but not a task that was cancelled or reused.
+      // A late answer completes a task that was given up, but not a cancelled or reused task.
       if (tries.state === 'cancelled' || tries.state === 'reused') return null
       if (tries.state === 'answered') return null
       return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }
@@ -80,7 +80,7 @@ function retry(
   const backoff = Math.min(longestRetryMs, doubled) * (1 + jitter / 2)
   const next = { attempts, ambiguous, deaths, ...words(effect) }
   if (deaths >= constants.deaths) {
-    const message = `${deaths} workers died while this query was in flight; it may be the cause, so it is not retried`
+    const message = `${deaths} workers died while this query was in flight; the query may be the cause, so it is not retried`
     return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message }
   }
   if (ambiguous >= constants.unreadCalls || (effect.ambiguous && !rebuy)) {

@@ -1,4 +1,4 @@
-// Settles finished calls: computes and writes their effect on the account, tasks and runs.
+// Settles finished calls: computes and writes their effects on the account, tasks and runs.
 
 import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
@@ -50,7 +50,7 @@ function toReported(seq: number | null, least: number | null, untold: number): A
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** Values of an account that a reservation changes, except its sums. */
+/** Returns the account values that a reservation changes, apart from totals. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -65,7 +65,7 @@ export function stateOf(account: Account): Reservation['state'] {
   }
 }
 
-/** Costs of each price class, as stored in `account_costs`. */
+/** Converts the rows in `account_costs` to costs by price class. */
 export function costsOf({ costs }: Books): Costs {
   return new Map(
     costs.map((row): [string, Cost] => [
@@ -82,7 +82,7 @@ export function costsOf({ costs }: Books): Costs {
   )
 }
 
-/** Converts a change to the books to parameters of the statement that writes it. */
+/** Converts a change to the books to statement parameters. */
 export function changeRow(change: Change) {
   const { newest, noCredit, slowDown } = change
   return {
@@ -118,7 +118,7 @@ export function changeRow(change: Change) {
   }
 }
 
-/** Converts the reported costs to parameters of the statement that writes the change. */
+/** Converts reported costs to statement parameters. */
 export function priceRows({ prices }: Change) {
   return [...prices].map(([name, { peak, cheapest, tried }]) => ({
     class: name,
@@ -136,24 +136,20 @@ export interface CallOutcome {
   readonly startTotal: number
   readonly bound: number
   readonly class: string
-  /**
-   * Previous state of the call. It is not always `in_flight`, because an answer may arrive after the call was given up.
-   */
+  /** Previous state of the call. An answer may still arrive after the call was given up. */
   readonly was: 'in_flight' | 'unknown' | 'washed'
   readonly now: CallEnding
 }
 
-/** Effect of a call on the credits. */
+/** A call's effect on the credits. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /**
-       * True for an answer: its cost counts as a price in its price class. The cost of a free rejection does not count.
-       */
+      /** True if the cost counts as a price in its price class, as for an answer but not for a free rejection. */
       readonly priced: boolean
-      /** True if the answer reported a balance but no price. The price is then estimated at settlement. */
+      /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
     }
   /** The call may have been charged, so its credits stay reserved. */
@@ -161,7 +157,7 @@ export type CallEnding =
   /** The call was provably never sent. */
   | { readonly kind: 'unsent' }
 
-/** Information from the API about the account itself, other than credits. */
+/** Information from the API about the account itself, apart from credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
@@ -170,8 +166,8 @@ export type Signal =
   | { readonly kind: 'wrong_answer' }
 
 /**
- * Changes that finished calls make to an account. The changes are sums and signals, which stay valid whatever is
- * written concurrently, so the account is not locked while they are computed.
+ * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
+ * invalidate, so the account is not locked while the changes are computed.
  */
 export interface Change {
   readonly reserved: number
@@ -180,7 +176,7 @@ export interface Change {
   readonly used: number
   /** Credits that count toward both the day and the month. */
   readonly daySpent: number
-  /** Balance reported by the call that started last among the calls that ended together. */
+  /** Balance from the call that started last in the batch. */
   readonly newest: {
     readonly seq: number
     readonly startedAt: number
@@ -188,9 +184,9 @@ export interface Change {
     readonly used: number
     readonly remaining: number
   } | null
-  /** Lowest balance reported; null if no balance was reported. */
+  /** Lowest reported balance, or null if none was reported. */
   readonly least: number | null
-  /** Credits used by answers that reported no balance. */
+  /** Credits used by answers without a balance. */
   readonly untold: number
   readonly prices: ReadonlyMap<string, ReportedCosts>
   readonly refusedKeys: readonly string[]
@@ -201,13 +197,13 @@ export interface Change {
   readonly wrongAnswers: number
 }
 
-/** Requests to slow down, from one or more replies. */
+/** Rate-limit responses, from one or more replies. */
 export interface SlowDown {
-  /** Start time of the newest call whose reply was such a request. */
+  /** Start time of the newest call with a rate-limit response. */
   readonly startedAt: number
-  /** Longest wait that a reply requested; null if no reply requested a specific wait. */
+  /** Longest wait that a reply requested, or null if no reply named a wait. */
   readonly waitMs: number | null
-  /** True if a reply requested no specific wait, so that our own backoff applies as well. */
+  /** True if a reply named no wait, so that our own backoff also applies. */
   readonly unnamed: boolean
 }
 
@@ -228,7 +224,7 @@ const nothing: Change = {
   wrongAnswers: 0,
 }
 
-/** Adds up the changes made by finished calls and their signals. */
+/** Adds up the changes and signals from finished calls. */
 export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
   const prices = new Map<string, ReportedCosts>()
   for (const { class: name, was, now } of outcomes) {
@@ -257,7 +253,7 @@ function release(change: Change, { was, bound }: CallOutcome): Change {
 
 function book(change: Change, outcome: CallOutcome): Change {
   const { was, bound, now } = outcome
-  // A given-up call was counted with its bound on the day on which it was given up, which may not be today.
+  // When the call was given up, its bound was counted as spent, possibly on an earlier day.
   const counted = was === 'in_flight' ? 0 : bound
   switch (now.kind) {
     case 'unsent':
@@ -287,7 +283,7 @@ function balanceOf(
 ): Pick<Change, 'newest' | 'least' | 'untold'> {
   if (remaining === null) return { newest, least, untold: untold + used }
   return {
-    // The balance from the call that started last counts, even if another balance arrives later, or is lower or higher.
+    // The balance from the call that started last counts, even if a different balance arrives later.
     newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
     least: Math.min(least ?? remaining, remaining),
     untold,
@@ -327,7 +323,7 @@ function slower(
   }
 }
 
-/** Error code that a statement raises if the books have changed. */
+/** Error code raised by a statement if the books have changed. */
 export const booksChanged = 'QM001'
 
 export interface OpenCall {
@@ -339,7 +335,7 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
-  /** Lowest balance recently reported for the account; null if no balance was reported. */
+  /** Lowest recently reported balance for the account, or null if none was reported. */
   readonly least_told: number | null
   readonly class: string
   readonly query_id: string
@@ -358,7 +354,7 @@ export function readCalls(db: Database, account: number, calls: readonly number[
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
 
-/** Document describing a settlement: the rows to write, and the row versions that they are based on. */
+/** A settlement: the rows to write, and the row versions that they are based on. */
 export interface Settlement {
   readonly account_id: number
   readonly key: string
@@ -393,8 +389,8 @@ function byNumber<T extends { readonly id: number }>(items: readonly T[]): Recor
 }
 
 /**
- * Stores answers and their effect on credits, tasks and runs, and commits. All statements are sent at once, and only
- * the last statements lock the account. Fails with a conflict code if a call or task has changed since it was read.
+ * Stores answers and their effects on credits, tasks and runs, and commits. All statements are sent at once, and only
+ * the last statements lock the account. Fails with a conflict code if a call or task has changed.
  */
 export async function saveSettlement(
   db: Database,
@@ -404,7 +400,7 @@ export async function saveSettlement(
   await travel(db, async (trip) => {
     let stored: Promise<unknown> = Promise.resolve()
     for (const query of answers) {
-      // Very large bodies are sent one by one, because sending all of them together would hold all of them in memory.
+      // Very large bodies are sent one at a time, because together they would use too much memory.
       await stored
       stored = trip.run(query)
     }
@@ -417,14 +413,12 @@ export async function saveSettlement(
   })
 }
 
-/**
- * Maximum tries to record a batch. A call or its task changes in the meantime only if another worker gives up the call.
- */
+/** Maximum number of tries to record a batch. A call or its task changes only if another worker gives up the call. */
 const mostTries = 5
 
 /**
- * Records answers, credits and task states in one transaction, so that a received answer is never bought again. The
- * effects are computed without locks, and written only if the calls have not changed since they were read.
+ * Records answers, credits and task states in one transaction, so that a received answer is never bought again. Effects
+ * are computed without locks, and written only if the calls have not changed.
  */
 export async function settleCalls(db: Database, rules: SettlementRules, entries: readonly Entry[]) {
   for (let tries = 1; ; tries += 1) {
@@ -455,12 +449,12 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
       state: changes.get(call.task_id)?.state ?? call.state,
       waitMs: changes.get(call.task_id)?.waitMs ?? null,
     })),
-    // Calls that are not in this database, because the database was restored or is a different one.
+    // Entries for calls that are missing because the database was restored or is a different one.
     strangers,
   }
 }
 
-/** The mark is null for calls from older releases. */
+/** Identifies a call. The mark is null for calls from older releases. */
 export interface CallName {
   readonly id: number
   readonly mark: string | null
@@ -487,7 +481,7 @@ export interface Entry {
 
 export interface SettlementRules {
   readonly account: number
-  /** Fingerprint of the key in use. It changes if the key file is replaced. */
+  /** Fingerprint of the key in use, which changes when the key file is replaced. */
   key: string
   readonly floor: number
   readonly rebuy: boolean
@@ -498,20 +492,20 @@ export interface SettledCall {
   readonly call: number
   readonly task: number
   readonly state: string
-  /** Milliseconds until the task may be retried; null if the task has ended, or if the time is unknown. */
+  /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
   readonly waitMs: number | null
 }
 
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
-  /** Estimated cost, if the answer reported no cost. */
+  /** Estimated cost, if the answer reported none. */
   readonly estimate?: number
 }
 
 /**
- * Finds the call for each entry among the rows that were read. `matched` has the found entries that add information,
- * one per call. `strangers` has the entries for calls that are not in the database.
+ * Matches entries to the call rows. `matched` contains entries with new information, one per call. `strangers` contains
+ * entries whose calls are not in the database.
  */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
@@ -527,26 +521,23 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   }
 }
 
-/** A restored database reuses ids, so the mark identifies the call. */
+/** True if an entry belongs to a row. A restored database reuses ids, so the mark must match too. */
 function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
 
-/**
- * Returns false for an answer that was already recorded (for example, one that was delivered twice or replayed from a
- * file).
- */
+/** False for an answer that was already recorded, for example because it was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. It is too late to record that the call was never
-  // sent: its try was counted, and its reserved credits are written off like those of any other given-up call.
+  // The call was given up, so only an answer or its price matters now. The task's try was counted and the credits are
+  // written off, even if the call turns out to be unsent.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price. The estimate is the drop in the balance below the lowest known
- * balance, minus the bills of the other calls. Before any balance is known, the estimate is the reservation.
+ * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of other
+ * calls. If no balance is known, the reservation is the estimate.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -599,12 +590,12 @@ function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Sign
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-/** Next state of a task, with the row version that the state is based on. */
+/** A task's next state, and the row version on which it is based. */
 interface Judged extends ChangedTask {
   readonly version: string
 }
 
-/** Computes the next states of the tasks behind finished calls. */
+/** Computes the next states of tasks whose calls have finished. */
 export function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Judged> {
   const changes = new Map<number, Judged>()
   for (const { entry, call } of matched) {
@@ -641,9 +632,8 @@ export function settlementOf(
 }
 
 /**
- * Builds the new row of a call, together with the row as it was read. If the stored row has changed since, the
- * settlement is computed again. The document omits nulls, because most calls end without an error, and Postgres parses
- * everything that it receives.
+ * Builds a call's new row, together with the old row: if the stored row differs, the settlement is computed again.
+ * Nulls are omitted, because most calls end without an error and Postgres parses everything that it receives.
  */
 function callRow({ entry, call, estimate }: Matched) {
   return {
@@ -662,7 +652,7 @@ function callRow({ entry, call, estimate }: Matched) {
   }
 }
 
-/** First answered call for each task. */
+/** Returns the first answered call for each task. */
 function answersOf(matched: readonly Matched[]): Map<number, number> {
   const answers = new Map<number, number>()
   for (const { entry, call } of matched) {
@@ -687,7 +677,7 @@ function taskRow(id: number, change: Judged, search: number | undefined) {
   }
 }
 
-/** Changes that a settlement makes to the totals of each run. */
+/** Sums the changes to each run's totals. */
 function runChanges(matched: readonly Matched[]) {
   const sums = new Map<
     number,
@@ -705,9 +695,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/**
- * Stops that start because of the replies. The statement that writes these stops also decides which older stops end.
- */
+/** Returns the stops that a batch's replies start. The statement that writes new stops also ends old stops. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

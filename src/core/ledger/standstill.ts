@@ -1,10 +1,10 @@
-// The floor in force, and the stops that block work.
+// Reads the floor in force, and the stops that block work.
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Returns the stop in the database that ends a drain; null if no stop applies to this key and floor. */
+/** Returns the stop that ends a drain, or null if no stop applies to this key and floor. */
 export async function activeStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
@@ -39,10 +39,7 @@ export async function activeStop(
   return stop?.reason ?? null
 }
 
-/**
- * True if the API rejected the key in a call for this task, and answered a later call from the same account with
- * results.
- */
+/** True if the API rejected the key in a call for this task, but later answered a call from the same account. */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
     .selectFrom('calls as refused')
@@ -60,10 +57,7 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return later !== undefined
 }
 
-/**
- * Returns the kind of budget that made tasks unaffordable within the given time: a run budget or a list budget. Returns
- * null if no task became unaffordable.
- */
+/** Returns the kind of budget that made tasks unaffordable within the given time, or null if none did. */
 export async function leftUnaffordable(
   db: Database,
   withinMs: number,
@@ -91,8 +85,8 @@ export async function leftUnaffordable(
 }
 
 /**
- * Reported balance, for display. Of the answers that arrived while the newest call was in flight, the answer charged
- * last reported the lowest balance. The ledger itself uses the lower, provable balance.
+ * Reported balance, for display: the lowest balance in the answers that arrived while the newest call was in flight.
+ * The ledger itself uses the lower, provable balance.
  */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
@@ -103,7 +97,7 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-/** Newest known balance of an account; null before the first report. */
+/** Returns an account's newest known balance, or null before the first report. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const known = await db
     .selectFrom('accounts as a')
@@ -113,10 +107,7 @@ export async function knownBalance(db: Database, account: number): Promise<numbe
   return known?.balance ?? null
 }
 
-/**
- * Floor in force for an account `a`: the highest floor of its live workers, which applies to all of them; null if no
- * worker is alive.
- */
+/** Floor in force for an account `a`: the highest floor of its live workers, or null if no worker is alive. */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)
     from workers w

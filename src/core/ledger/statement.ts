@@ -1,4 +1,4 @@
-// The statement of an account: every change in its balance. Final lines are stored, so that reading them stays fast.
+// Reads an account's statement: every change in its balance. Final lines are stored, so that reading stays fast.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -6,9 +6,9 @@ import { only, statement } from '../../base/database/sql-file.ts'
 import { codeOf } from '../../base/errors.ts'
 
 interface StatementOrder {
-  /** Name of the account. Null selects all accounts. */
+  /** Account name, or null for all accounts. */
   readonly account: string | null
-  /** First day, and the day after the last day, as dates. Null if there is no limit. */
+  /** First day, and the day after the last day, or null for no limit. */
   readonly since: string | null
   readonly until: string | null
   readonly zone: string
@@ -16,7 +16,7 @@ interface StatementOrder {
 
 type Grouping = 'day' | 'list' | 'run'
 
-/** Balance changes of one group. `opening` and `closing` are set if the group is a period. */
+/** Balance changes in one group. `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string
@@ -29,7 +29,7 @@ export interface StatementRow {
   readonly closing: number
 }
 
-/** Change that our calls do not explain with certainty. */
+/** A change that our calls do not explain with certainty. */
 export interface StatementEvent {
   readonly account: string
   readonly after: Date | null
@@ -49,9 +49,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/**
- * Reads sums and events, oldest first. One statement reads both, because it has to read every paid call on the account.
- */
+/** Reads sums and events, oldest first, in one statement, because both need every paid call on the account. */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]
@@ -107,7 +105,7 @@ function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
   return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
 }
 
-/** Reads each change that our calls do not explain with certainty, oldest first. */
+/** Reads the changes that our calls do not explain with certainty, oldest first. */
 export async function readEvents(
   db: Database,
   order: StatementOrder,
@@ -127,7 +125,7 @@ function chosen({ account, since, until, zone }: StatementOrder) {
     and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
 }
 
-/** Stores the lines that can no longer change. Does nothing if a call that they explain changes at the same moment. */
+/** Stores lines that can no longer change. Does nothing if one of their calls is changing at that moment. */
 export async function storeStatement(db: Database): Promise<void> {
   try {
     await db
@@ -135,7 +133,7 @@ export async function storeStatement(db: Database): Promise<void> {
       .setIsolationLevel('repeatable read')
       .execute((trx) => trx.executeQuery(statement('store_statement', {})))
   } catch (error) {
-    // 40001 (serialization failure): the snapshot lacks a change to a call. The next attempt will see it.
+    // 40001 (serialization failure): the snapshot lacks a change to a call. The next attempt will include it.
     if (codeOf(error) !== '40001') throw error
   }
 }

@@ -1,21 +1,18 @@
-// Reads the tasks that wait for a reservation, and calls whose answers were lost.
+// Reads tasks that wait for a reservation, and calls whose answers were lost.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
-/**
- * Number of times that a lost answer is requested again, over little more than a minute. Afterwards, the query is
- * bought again.
- */
+/** Number of times that a lost answer is requested again, within about a minute, before the query is bought again. */
 const mostAgain = 8
 
-/** Time for which the last request for a lost answer may be in flight. */
+/** Time that the last request for a lost answer may take. */
 const lastOneMs = 60_000
 
 /**
- * Unreadable calls `c` whose answers account `a` may request again: for the same idempotency key, the API returns the
+ * Unreadable calls `c` whose answers account `a` may request again. For a repeated idempotency key, the API returns the
  * same answer and charges only once.
  */
 const mayAskAgain = sql<boolean>`(
@@ -30,8 +27,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if task `t`, seen from account `a`, has a lost answer that may still arrive. The answer may also belong to
- * another account, as long as the workers of that account are expected to request it again.
+ * True if task `t`, seen from account `a`, has a lost answer that may still arrive. The answer may belong to another
+ * account whose workers are expected to request it again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -60,9 +57,7 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/**
- * Claims calls whose answers are to be requested again now. Other workers leave the claimed calls alone for a while.
- */
+/** Claims lost calls that should be repeated now. Other workers leave claimed calls alone for a while. */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },
@@ -107,7 +102,7 @@ export async function claimLost(
   return rows
 }
 
-/** True if an answer for the account was lost recently and may still arrive. */
+/** True if an answer for this account was lost recently and may still arrive. */
 export async function anyLost(db: Database, account: number): Promise<boolean> {
   const { rows } = await sql<{ any: boolean }>`
     select exists (
@@ -121,7 +116,7 @@ export async function anyLost(db: Database, account: number): Promise<boolean> {
   return rows[0]?.any ?? false
 }
 
-/** Takes a slot from the account's rate limit. Returns false if no slot is free now. */
+/** Takes a slot in the account's rate limit, or returns false if no slot is free. */
 export async function takeTurn(
   db: Database,
   { account, perSecond }: { account: number; perSecond: number },
@@ -136,7 +131,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats its answer for the same idempotency key; null if the API does not repeat answers. */
+/** Stores how long the API repeats answers for an idempotency key, or null if it never repeats answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -162,18 +157,18 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** Budget of the list for the run's month; null if the list has no budget. */
+  /** The list's budget for the run's month, or null if the list has no budget. */
   readonly list: ListBudgetUse | null
-  /** True if a call for the task or its query is in flight, or its answer was lost and may still arrive. */
+  /** True if a call for the task or its query is in flight, or if a lost answer may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** Maximum age of an answer in milliseconds. A younger answer is reused instead of bought. */
+  /** Maximum age in milliseconds of an answer to reuse. */
   readonly max_age_ms: number
-  /** Id of an answer that is recent enough for the run, and readable if possible. */
+  /** Id of an answer that is recent enough for the run. Readable answers are preferred. */
   readonly fresh: number | null
 }
 
-/** A budget shared by the runs of one list and one month. */
+/** A budget that the runs of a list share in one month. */
 export interface ListBudgetUse {
   readonly key: string
   readonly budget: number
@@ -189,7 +184,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// A list's spending is stored only in the sums of its runs.
+// A list's spending is stored only as the sums of its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -202,17 +197,14 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-/**
- * State of the worker's own lease, and the tasks that the worker wants to buy, with the facts that decide whether each
- * task still has to be bought.
- */
+/** The worker's own lease, and the tasks that it wants to buy, with the facts that the decision needs. */
 export interface Waiting {
   readonly lease_live: boolean
   readonly tasks: readonly WaitingTask[]
 }
 
-// True if a call for task `t` is in flight, or a call for the same query by an account whose answers account `a` may
-// reuse. Also true if a lost answer may still arrive.
+// True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
+// lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -227,13 +219,10 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** One row per existing task, or a single row without a task if none exists. */
+/** One row per existing task, or a single row without a task. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/**
- * Reads the tasks to be bought, without locking any row. One statement reads the lease and the tasks, so both are from
- * the same moment.
- */
+/** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
 export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
   const { rows } = await sql<WaitingRow>`
     select
@@ -285,7 +274,7 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
   return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
-/** Counts open tasks more urgent than a priority, up to a limit. The count is only needed while credits are scarce. */
+/** Counts open tasks that are more urgent than a priority, up to a limit, while credits are scarce. */
 export async function countMoreUrgent(
   db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },

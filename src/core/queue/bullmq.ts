@@ -1,4 +1,4 @@
-// BullMQ on PostgreSQL or Redis.
+// Opens BullMQ queues and workers on PostgreSQL or Redis.
 
 import { createPostgresBackend, Queue, type QueueOptions, Worker } from 'bullmq'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
@@ -8,23 +8,22 @@ import { undoLeaps } from '../../base/database/trouble.ts'
 import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
-/** Job store: a pool whose search path is BullMQ's schema, or a Redis URL. */
+/** Where jobs are stored: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** Common interface of both backends. No other code knows which backend is in use. */
+/** Common interface of both backends, so that no other code depends on the backend. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number): Worker<Data>
-  /** Undoes delays set by a worker whose clock ran ahead. */
+  /** Repairs timestamps from a worker whose clock was ahead. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
 
-// A dead worker is noticed within the lock duration plus two checks. A stall is not the job's fault, so a job may stall
-// almost any number of times. The lock can be short, because delivering a slice twice is harmless: the database decides
-// what is still to be bought. If only slices of a dead worker are left, workers wait for them for at most nine seconds
-// in total.
+// A dead worker is noticed within the lock duration plus two checks. The lock can be short, because the database
+// decides what to buy, so delivering a slice twice is harmless. A job may stall almost any number of times, because a
+// stall is not the job's fault. Workers wait at most nine seconds for the last slices of a dead worker.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -32,10 +31,10 @@ const patience = {
   runRetryDelay: 1_000,
 } as const
 
-// A lock is renewed after half of its duration.
+// Locks are renewed after half their duration.
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
-/** Opens the backend. `id` separates the queues of several databases in one Redis. */
+/** Opens the backend. `id` separates the queues of several databases that share one Redis server. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
   if ('pool' in store) {
     const { pool } = store
@@ -47,18 +46,17 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
     }
   }
   const connection = await openRedis(store.redisUrl)
-  // The braces keep all keys of a queue in one slot of a Redis cluster.
+  // The braces keep all keys for a queue in one slot of a Redis cluster.
   return {
     name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
-    // There is nothing to undo, because Redis uses its own clock.
+    // Redis uses its own clock, so there are no timestamps to repair.
     undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }
 
-// The classes are generic over their backend, and Redis is their default. The methods that we call are the same on both
-// backends.
+// BullMQ's classes are generic over the backend, with Redis as the default. Our calls work on both backends.
 const onPostgres = createPostgresBackend as never
 
 function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
@@ -71,10 +69,7 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
   }
 }
 
-/**
- * Adds an error listener, because an error from an emitter without a listener would end the process. The next request
- * to the store shows whether the store is unreachable.
- */
+/** Adds an error listener: without one, an error would end the process. The next request shows an outage anyway. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {
@@ -85,22 +80,17 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
 /** Time limit for retrying the first PostgreSQL connections, which are slow if many processes start at once. */
 const firstAnswerMs = 30_000
 
-/**
- * A server that was the primary may come back as a replica. The rejected command is then sent again to the new primary.
- */
+/** After a failover, the old primary may return as a replica. A rejected command is sent again to the new primary. */
 const reconnectAndResend = 2
 
 const redisOptions: RedisOptions = {
-  // The queue's blocking commands wait indefinitely.
+  // The queue's blocking commands wait without a limit.
   maxRetriesPerRequest: null,
   lazyConnect: true,
   reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
-/**
- * Opens a connection to a Redis that responds and never evicts keys. Each worker opens an additional blocking
- * connection.
- */
+/** Connects to a Redis server that responds and never evicts keys. Each worker opens another, blocking connection. */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
   try {
@@ -114,7 +104,7 @@ export async function openRedis(url: string): Promise<Redis | Cluster> {
 
 function connectionOf(url: string): Redis | Cluster {
   const address = readRedisAddress(url)
-  // The setting was validated earlier, but tests and tools may pass anything.
+  // The setting was validated earlier, but tests and tools may pass any text.
   if (address === null) throw new Misuse(`expected REDIS_URL to lead to a Redis server, got ${url}`)
   if (address.kind === 'server') return new Redis(address.url, redisOptions)
   const { nodes, username, password, secure } = address
@@ -127,7 +117,7 @@ function connectionOf(url: string): Redis | Cluster {
     return new Cluster([...nodes], {
       lazyConnect: true,
       redisOptions: { ...redisOptions, lazyConnect: false, ...login },
-      // Certificates contain host names, so host names are not resolved before connecting.
+      // Host names are not resolved before connecting, because certificates contain host names.
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
@@ -148,10 +138,10 @@ function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Requests the memory settings of every server that holds keys. */
+/** Requests memory settings from every server that holds keys. */
 async function firstAnswer(connection: Redis | Cluster): Promise<readonly string[]> {
   let told: Error | undefined
-  // Fails if no sentinel accepts the connection, because the driver would retry forever.
+  // Fails if no sentinel accepts the connection. The driver alone would retry forever.
   const refused = new Promise<never>((_, fail) => {
     connection.on('error', (error: Error) => {
       told = error
@@ -168,7 +158,7 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
     if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
-    // The driver reports the cause only once. Later messages from the driver say only "Connection is closed."
+    // The driver reports the cause only once. Later errors only say "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
@@ -178,7 +168,7 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
   }
 }
 
-/** Rejects a Redis that may evict keys, because such a Redis would deliver jobs without data. */
+/** Rejects a Redis server that may evict keys, because its jobs would lose their data. */
 function refuseForgetful(memory: string): void {
   const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(memory)?.[1]?.trim()
   const policy = value('maxmemory_policy') ?? 'noeviction'

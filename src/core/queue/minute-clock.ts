@@ -1,15 +1,15 @@
-// Calls a function every minute in one process, using its own queue.
+// Calls a function every minute in one of several processes, using a separate queue.
 
 import { pause, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
-// A separate queue that is never paused, so that pausing the slices does not stop the clock.
+// Pausing the queue of slices must not stop the clock.
 const name = 'ticks'
 const scheduler = 'every-minute'
 const tries = 20
 const closeWithinMs = 5_000
 
-/** Starts or joins the clock, which wakes one of the registered processes. The store must be reachable. */
+/** Starts or joins the clock, which calls one of the registered processes. The store must be reachable. */
 export async function openTicker(store: QueueStore, id: string, onTick: () => Promise<void>) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<Record<string, never>>(name)
@@ -23,7 +23,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
       )
       break
     } catch (error) {
-      // On Postgres, if two processes create the scheduler at the same moment, one of them gets an error and tries again.
+      // On Postgres, if two processes create the scheduler at the same moment, one gets an error and must retry.
       if (left === 0) throw error
       await pause(20 + Math.random() * 200)
     }
@@ -31,7 +31,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
   const worker = backend.worker<Record<string, never>>(name, () => onTick(), 1)
   return {
     close: async () => {
-      // Closing would hang while the store is unreachable.
+      // Closing hangs while the store is unreachable.
       await within(worker.close(), { ms: closeWithinMs })
       await within(queue.close(), { ms: closeWithinMs })
       await backend.close()

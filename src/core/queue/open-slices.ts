@@ -1,4 +1,4 @@
-// Reads from the database which slices have open tasks.
+// Reads the slices that have open tasks, and closes runs that have none.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -6,12 +6,12 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
 import type { QueuedSlice, SliceJob } from './slice-jobs.ts'
 
-/** A slice with an open task, and the time at which its first task is due. */
+/** A slice with an open task, and the time until its first task is due. */
 interface OpenSlice extends Omit<QueuedSlice, 'delayMs'> {
   readonly delay_ms: number
 }
 
-/** An open task with all data needed for a call. */
+/** An open task, with all data needed for a call. */
 export interface OpenTask extends Query {
   readonly id: number
   readonly query_id: string
@@ -21,7 +21,7 @@ export interface OpenTask extends Query {
   readonly refused: boolean
 }
 
-/** Open tasks in a slice's current round; null if a later round has been queued, or if no open task is left. */
+/** Reads open tasks in a slice's current round, or returns null if a later round is queued or no task is open. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: SliceJob,
@@ -31,17 +31,13 @@ export async function openTasks(
   return found ?? null
 }
 
-/**
- * Number of open slices below which a run is almost done. From then on, each slice that ends checks whether it was the
- * last slice of the run.
- */
+/** If a run has fewer open slices than this, each slice that ends checks whether it was the last one. */
 const nearTheEnd = 100
 
 /**
- * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For any other slice,
- * returns the next round to queue. The commit is not flushed to disk, so a crash may lose the commit. A lost commit is
- * harmless: either the slice's job is delivered again, or the slice has no open task and cannot prevent its run from
- * being closed.
+ * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For other slices, returns
+ * the next round to queue. A crash may lose the commit, which is harmless: either the job is delivered again, or the
+ * slice has no open task and does not keep its run open.
  */
 export async function endRound(
   db: Database,
@@ -56,7 +52,7 @@ export async function endRound(
   return null
 }
 
-/** True for a run without an open task. Ignores slices still marked open although all of their tasks have ended. */
+/** True for a run without an open task, even if slices are still marked open. */
 const nothingOpen = sql`
   not exists (
     select from slices s
@@ -68,7 +64,7 @@ const nothingOpen = sql`
   )`
 
 /**
- * Ends runs without an open task. A separate statement locks the rows of the runs first, so that the update sees slices
+ * Ends runs without an open task. The runs are locked first, in a separate statement, so that the update sees slices
  * added by a planner that held the locks.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
@@ -99,8 +95,8 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
 }
 
 /**
- * Pages through the slices with an open task, which the queue should contain. Looks up each slice's tasks by key,
- * because joining all slices at once would read every open task for each page.
+ * Pages through the slices with an open task, which the queue should contain. Each slice's tasks are looked up by key,
+ * because a join over all slices would read every open task for each page.
  */
 export async function listOpenSlices(
   db: Database,

@@ -1,4 +1,4 @@
-// Opens queues and their connections on either backend, and migrates BullMQ's tables.
+// Opens the queues and their connections on either backend, and migrates BullMQ's tables.
 
 import { runMigrations, SchemaVersionMismatchError } from 'bullmq'
 import type { Config } from '../../base/config.ts'
@@ -21,15 +21,10 @@ export interface QueuePlace {
 /** Connections for one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 
-/**
- * Connections for adding and taking slices. Commits may be lost: a lost job is created again, and a job that is
- * delivered twice is recognized.
- */
+/** Connections for adding and taking slices. Lost commits are harmless, because lost jobs are recreated. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/**
- * Opens one part of the queue with its own connections. They are closed together with the part, or if opening fails.
- */
+/** Opens one part of the queue with its own connections, which are closed with the part or if opening fails. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,
@@ -37,8 +32,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak, because one process
-  // may carry out many nightly runs.
+  // Each queue worker adds a permanent error listener to the pool. Many listeners are not a leak.
   pool.setMaxListeners(0)
   try {
     await connect(pool)
@@ -54,13 +48,10 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   }
 }
 
-// When many processes start at once on a small machine, a first connection may take longer than one try.
+// If many processes start at once on a small machine, the first connection may need several tries.
 const firstTries = 3
 
-/**
- * Connects the pool before its first use, because the queue does not retry requests that wait for a connection that was
- * never established.
- */
+/** Connects the pool before its first use. The queue does not retry requests on a connection that never opened. */
 async function connect(pool: Pool): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -73,7 +64,7 @@ async function connect(pool: Pool): Promise<void> {
   }
 }
 
-/** Migrates BullMQ's tables in their own schema. Several hosts may safely call this function at once. */
+/** Migrates BullMQ's tables in their own schema. Safe to run on several hosts at once. */
 export async function migrateQueue(databaseUrl: string): Promise<void> {
   const pool = openPool(databaseUrl, { name: 'migrate', max: 1 })
   try {
@@ -86,7 +77,7 @@ export async function migrateQueue(databaseUrl: string): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof SchemaVersionMismatchError)) throw cause
     throw new WrongDatabase(
-      `expected queue tables that this release supports, got tables of a newer release (${cause.message}); use that release or a newer one`,
+      `expected queue tables that this release supports, got tables from a newer release (${cause.message}); use that release or a newer one`,
       { cause },
     )
   } finally {

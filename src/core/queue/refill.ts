@@ -13,10 +13,10 @@ interface RefillOptions {
 }
 
 const page = 2_000
-/** Two pages are added concurrently while the next page is read. A third page would not speed up the refill. */
+/** Number of pages that are written to the queue while the next page is read. More pages would not be faster. */
 const abreast = 2
 
-/** Adds every slice with an open task to the queue. Existing jobs remain unchanged. */
+/** Adds every slice with an open task to the queue. Existing jobs are left unchanged. */
 export async function refill(
   queue: Pick<SliceQueue, 'add'>,
   { db, run, onPage }: RefillOptions,

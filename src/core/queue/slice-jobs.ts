@@ -5,7 +5,7 @@ import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
-/** A slice of a run in one of its rounds: the complete job data. */
+/** Job data: a slice of a run, in one of the slice's rounds. */
 export interface SliceJob {
   readonly run: number
   readonly slice: number
@@ -14,7 +14,7 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, from 0 up. Jobs with null come before all jobs with a position. */
+  /** Position among jobs of the same priority, starting at 0. Jobs with null come first. */
   readonly turn: number | null
   readonly delayMs?: number
 }
@@ -26,7 +26,7 @@ export interface Consumer {
   close(): Promise<void>
 }
 
-/** The queue of slices. It only wakes workers: lost jobs are recreated from the database. */
+/** The queue of slices, which only wakes workers, because lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
 const name = 'slices'
@@ -35,7 +35,7 @@ const chunk = 1000
 const answerWithinMs = 20_000
 const closeWithinMs = 3_000
 
-/** Id of a job. It starts with a letter and has no colon, because BullMQ rejects other ids. */
+/** Returns a job's id, which starts with a letter and has no colon, because BullMQ rejects other ids. */
 function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }
@@ -54,11 +54,11 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs. An existing job with the same id is left unchanged. */
+    /** Adds jobs. Existing jobs with the same id are left unchanged. */
     add,
-    /** Undoes delays set by a worker whose clock ran ahead, as soon as possible. */
+    /** Repairs timestamps from a worker whose clock was ahead. */
     repair: () => backend.undoLeaps(),
-    /** Delivers due slices now, even if a clock that ran ahead delayed them. Does not affect slices in progress. */
+    /** Delivers due slices now, even if a clock that was ahead delayed them. Slices in progress are not affected. */
     wake: async (due: readonly QueuedSlice[]) => {
       await backend.undoLeaps()
       await add(due)
@@ -70,7 +70,7 @@ export async function openQueue(store: QueueStore, id: string) {
       }
     },
     consume: (work: (job: SliceJob) => Promise<void>, concurrency: number): Consumer => {
-      // A store that lost data delivers empty jobs, which must not reach the API.
+      // A store that lost data delivers empty jobs, which must not lead to calls.
       const safely = async (data: SliceJob) => work(shape.parse(data))
       const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
@@ -91,12 +91,12 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** Number of positions within each of our priorities. BullMQ supports two million priorities in total. */
+/** Number of positions within each of our priorities. BullMQ supports two million in total. */
 const places = 200_000
 
 /**
- * Priority of a job: our priority first, then the job's turn. A turn may be as large as the cost of a list, so
- * positions are logarithmic: turns of 1,000 and 1,000.1 credits still get different positions.
+ * Returns a job's priority: our priority first, then the turn. Turns can be as large as a list's cost, so positions are
+ * logarithmic; turns of 1,000 and 1,000.1 credits still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -110,10 +110,10 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
     data,
     opts: {
       jobId: jobId(data),
-      // The priority is always set, because a job without a priority runs before all other jobs.
+      // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // These retries cover brief failures of the store. The retries of tasks are counted in the database.
+      // Retries for brief failures of the store. The database counts the retries of tasks.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -122,7 +122,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Closing would hang while the store is unreachable, so our own deadline limits the wait. */
+/** Limits the wait, because closing hangs while the store is unreachable. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

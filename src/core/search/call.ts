@@ -1,4 +1,4 @@
-// One paid request: sends it, waits for the reply and reads it, within the timeout.
+// Sends a paid request, and reads the reply within the timeout.
 
 import { Socket } from 'node:net'
 import type { Transform } from 'node:stream'
@@ -14,19 +14,16 @@ export type Reply =
       readonly kind: 'response'
       readonly status: number
       readonly body: Buffer
-      /** True if the body exceeds the size limit or its compressed data ends too early. */
+      /** True if the body exceeds the size limit, or if its compressed data ends too early. */
       readonly truncated: boolean
       readonly retryAfter: string | null
-      /**
-       * Time for which the API repeats an answer to the same idempotency key and charges only once; null if the API
-       * does not report a time.
-       */
+      /** Time for which the API repeats an answer to the same idempotency key, or null if the API reports none. */
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
-  /** The request was provably never sent: no byte of it was written to a socket. */
+  /** The request was provably never sent: no byte was written to a socket. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
-  /** The request was sent and possibly charged, but no complete response arrived. */
+  /** The request was sent and may have been charged, but no complete response arrived. */
   | {
       readonly kind: 'lost'
       readonly code: string
@@ -41,19 +38,19 @@ export type Api = ReturnType<typeof openApi>
 interface ApiOptions {
   readonly url: URL
   readonly key: Secret
-  /** Time limit for the whole request, from connecting to the last byte of the body. */
+  /** Time limit for the whole request, from connecting to the body's last byte. */
   readonly timeoutMs: number
   readonly lanes: number
 }
 
-/** Creates a client for the API. The client connects only on the first call. */
+/** Creates an API client, which connects on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
   const headers = {
     accept: 'application/json',
-    // Compression saves a few kilobytes but costs more CPU than the rest of the call.
+    // Compression saves a few kilobytes, but costs more CPU than everything else in a call.
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
@@ -73,15 +70,15 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
     })
   return {
     /**
-     * Never throws: every outcome is a reply. If the API supports idempotency keys, requests with the same key are
-     * charged as one request.
+     * Makes a call. Never throws, because every outcome is a reply. With idempotency keys, a repeated call is charged
+     * once.
      */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
       return readEnding(ending, key)
     },
-    /** Switches to a new API key. Call this function only while no request is in flight. */
+    /** Switches to a new API key. Call this only while no request is in flight. */
     turnKey: (next: Secret) => {
       checkKey(url, next)
       key = next
@@ -90,17 +87,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   }
 }
 
-// After the process was frozen, deadlines may have passed although complete answers wait in the sockets. The sockets
-// are read a few kilobytes at a time.
+// If this process was frozen, deadlines may have passed while complete answers wait in the sockets. Sockets are read in
+// small pieces.
 const frozenMs = 250
 const readingMs = 500
-/**
- * Number of event-loop turns to wait in addition to `readingMs`, because a busy machine may spend all of that time on
- * something else.
- */
+/** Number of additional event-loop turns to wait, because a busy machine may use all of `readingMs` for other work. */
 const looks = 50
 
-/** Reads the data that has arrived before a paid call is aborted, because timers run before sockets are read. */
+/** Reads data that has already arrived before a paid call is aborted, because timers run before sockets are read. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -110,7 +104,7 @@ function afterLooks(left: number, then: () => void): void {
   setImmediate(() => (left > 1 ? afterLooks(left - 1, then) : then()))
 }
 
-/** Rejects a key that can't be sent in a header: the client would fail with an error message that contains the key. */
+/** Rejects a key that cannot be sent in a header. The client's own error message would contain the key. */
 function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
@@ -124,7 +118,7 @@ function checkKey(url: URL, key: Secret): void {
   if (problems.length > 0) throw new BadSettings(problems)
 }
 
-/** Builds the path of a search. Absent parameters are omitted, and the key is never sent as a parameter. */
+/** Builds the path of a search. Null parameters are omitted, and the key is never sent as a parameter. */
 function searchPath(url: URL, query: Query): string {
   const parameters = new URLSearchParams({ q: query.q })
   for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
@@ -163,7 +157,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   }
 }
 
-/** Masks the key in a body that quotes it, because people without access to the key read the stored rows. */
+/** Masks the key in a body, because people without access to the key read the stored rows. */
 function mask(bytes: Buffer, key: Secret): Buffer {
   const value = key.reveal()
   if (!bytes.includes(value)) return bytes
@@ -176,11 +170,11 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** End of an exchange: a complete response, or the part received before the connection broke. */
+/** Result of an exchange: a complete response, or the part received before the connection broke. */
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
-  /** Error that ended the exchange; null if the response is complete or exceeds the size limit. */
+  /** Error that ended the exchange, or null if the response is complete or too large. */
   readonly failure: { readonly code: string; readonly message: string } | null
   readonly status: number | null
   readonly headers: Headers
@@ -188,7 +182,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** One request on one socket. It ends exactly once and is never sent twice. */
+/** A request on a socket, which ends exactly once and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -209,7 +203,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     if (this.#controller !== null) {
-      // If the client retried by itself, the query would be bought twice.
+      // If the client retried on its own, the query would be bought twice.
       this.cut('RESENT', 'the connection broke and the client tried to send again')
       controller.abort(new Error('sent once already'))
       return
@@ -218,7 +212,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    // Informational responses such as 103 precede the actual response.
+    // Informational responses, such as 103, come before the actual response.
     if (status < 200) return
     this.#status = status
     this.#headers = headers
@@ -239,11 +233,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    // If a host has several addresses and all refuse the connection, the error has no message.
+    // If all addresses of a host refuse the connection, the error has no message.
     this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
-  /** Ends the exchange on our side, because of a deadline. */
+  /** Ends the exchange on our side when a deadline passes. */
   cut(code: string, message: string): void {
     if (this.#ended) return
     this.#end({ code, message })
@@ -266,7 +260,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum body size in bytes after decompression. An answer with 100 results is about 50 kB. */
+/** Maximum size of a decompressed body in bytes. An answer with 100 results is about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -277,8 +271,8 @@ const decoders: Readonly<Record<string, () => Transform>> = {
 }
 
 /**
- * Decompresses a body that was compressed although no compression was requested. A body that ends too early or exceeds
- * the limit is marked as truncated. A body with an unknown encoding is kept as received.
+ * Decompresses a body that was compressed although compression was not requested. A body that is incomplete or too
+ * large is marked as truncated. A body with an unknown encoding is kept as received.
  */
 export async function inflate(bytes: Buffer, encoding: string) {
   const open = decoders[encoding.trim().toLowerCase()]
@@ -292,14 +286,14 @@ export async function inflate(bytes: Buffer, encoding: string) {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       size += chunk.length
-      // Leaving the loop destroys the decoder, so a decompression bomb uses no more memory than the limit.
+      // Leaving the loop destroys the decoder, which limits the memory that a decompression bomb can use.
       if (size > bodyCap) break
     }
   } catch {
-    // The body is truncated or corrupt. The readable part is kept as evidence, and marked as incomplete.
+    // If the body is truncated or corrupt, the readable part is kept as evidence, and marked as incomplete.
     whole = false
   }
-  // Nothing could be decoded, so the encoding label was wrong. The body is kept as received.
+  // If nothing could be decoded, the encoding label is wrong, and the body is kept as received.
   if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
@@ -307,25 +301,23 @@ export async function inflate(bytes: Buffer, encoding: string) {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Under load, a socket is reused within milliseconds. If a socket idles longer, the server may close it just as we send
-// a request, and a paid call is lost. If the server announces its own limit, that limit minus two seconds is used.
+// Maximum idle time of a socket. A server may close an idle socket just as a request is sent, and a paid call would be
+// lost. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two
+// seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// Time for which each call gets its own socket after a socket broke before any response, because the server closes idle
-// sockets early.
+// After a socket breaks before any response, each call gets its own socket for this long, because the server closes
+// idle sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /**
- * Maximum size of the response headers. The cookies and tracing headers of a gateway may be this large, and the
- * client's default of 16 kB would lose paid answers.
+ * Maximum size of response headers. A gateway's cookies and tracing headers may be this large, and the client's default
+ * of 16 kB would lose paid answers.
  */
 const longestHeader = 64 * 1024
 
-/**
- * Connects sockets that skip an unsolicited `100 Continue`. The client would treat it as a bad response, and a paid
- * answer would be lost.
- */
+/** Connects sockets that skip an unsolicited `100 Continue`, which the client would reject, losing a paid answer. */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
   return (options, callback) =>
@@ -336,7 +328,7 @@ function connector(timeout: number): buildConnector.connector {
     })
 }
 
-/** Skips each `100 Continue`. The text can't occur inside a JSON body, where a line break would be escaped. */
+/** Skips each `100 Continue`. The text cannot occur inside a JSON body, because JSON escapes line breaks. */
 function skipContinue(socket: Socket): void {
   const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
   let begun: Buffer = Buffer.alloc(0)
@@ -353,7 +345,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips every leading `100 Continue`. Returns null if any of these responses is incomplete. */
+/** Strips each leading `100 Continue`, or returns null if such a response is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {
@@ -376,7 +368,7 @@ class Sockets {
       maxHeaderSize: longestHeader,
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: longestIdleMs,
-      // Timeouts are disabled, because our own deadline covers the whole request.
+      // Our own deadline covers the whole request.
       headersTimeout: 0,
       bodyTimeout: 0,
     }
@@ -388,7 +380,7 @@ class Sockets {
     return performance.now() < this.#waryUntil ? this.#single : this.#kept
   }
 
-  /** Switches pools after a socket broke before any response. */
+  /** Switches to single-use sockets after a socket broke before any response. */
   learn({ sent, status, failure }: ExchangeEnding): void {
     if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
     this.#waryUntil = performance.now() + warinessMs

@@ -1,30 +1,27 @@
-// Limits the paid calls in flight with p-limit.
+// Limits the number of paid calls in flight.
 
 import pLimit from 'p-limit'
 
-/** The lanes of one process: the number of paid calls that may be in flight. */
+/** The lanes of a process. Each lane allows one paid call in flight. */
 export type Lanes = ReturnType<typeof openLanes>
 
 /**
- * Opens the lanes. Never wait for a lane while holding a lane: once all lanes are taken, every call would wait forever.
- * Up to `ahead` additional calls are kept ready, so that a free lane never waits for its next call.
+ * Opens the lanes, and keeps up to `ahead` more calls ready, so that a free lane never waits. Never wait for a lane
+ * while holding one, because all calls could then wait forever.
  */
 export function openLanes(lanes: number, ahead = 0) {
   const limit = pLimit(lanes)
   let ready = ahead
   return {
-    /** Waits for a lane, and holds it only until the end of the call. The lane is free again before the commit. */
+    /** Waits for a lane, and holds it until the call ends. The commit does not need the lane. */
     run: <T>(call: () => Promise<T>) => limit(call),
-    /** Number of calls to reserve now: the free lanes, plus the calls to keep ready in advance. */
+    /** Number of calls to reserve now: the free lanes, plus calls to keep ready. */
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While more than half of the ready calls are left, no calls are added, so that calls are reserved in groups.
+      // While more than half of the ready calls are left, none are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /**
-     * Sets the number of calls that may be in flight or ready. An increase applies at once, and a decrease applies as
-     * calls end.
-     */
+    /** Sets the number of calls in flight or ready. Increases take effect at once, decreases as calls end. */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

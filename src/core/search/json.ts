@@ -1,15 +1,15 @@
-// Reads bodies as JSON that Postgres can hold.
+// Reads a body as JSON that Postgres can store.
 
 import type { Json, JsonObject } from '../../base/answer.ts'
 
-/** A readable body: a JSON object that Postgres can store. */
+/** A body that could be read as a JSON object and stored in Postgres. */
 export interface Readable {
   readonly problem: null
   readonly fields: JsonObject
   readonly replaced: number
 }
 
-/** Reads any bytes as a JSON object, or returns the reason why they cannot be read as one. Never throws. */
+/** Reads bytes as a JSON object, or explains why they cannot be read as one. Never throws. */
 export function readBody(
   body: Buffer,
   truncated: boolean,
@@ -20,7 +20,7 @@ export function readBody(
   try {
     parsed = JSON.parse(text)
   } catch {
-    // The parser's own message would quote the body, which may contain anything.
+    // The parser's own message would quote the body, which may contain secrets.
     return {
       problem: truncated
         ? `expected a complete body, got only the first ${body.length} bytes`
@@ -28,8 +28,7 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // JSON decoded from UTF-8 can contain NUL and lone surrogates only as escapes. Without escapes, strings are not
-  // searched.
+  // In JSON from UTF-8, NUL and lone surrogates occur only as escapes. Without escapes, strings are not searched.
   const cleaner = new Cleaner(text.includes('\\u'))
   const value = cleaner.value(parsed, 1)
   const { problem, replaced } = cleaner
@@ -46,20 +45,14 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/**
- * Maximum depth of a body. Deeper bodies are rejected: no search answer is that deep, and recursive readers must not
- * overflow the stack.
- */
+/** Maximum nesting of a body. No answer is that deep, and recursive readers must not overflow the stack. */
 const deepest = 64
 
-/**
- * Makes parsed JSON storable in Postgres. Storable JSON has no NUL, no lone surrogates, only finite numbers, and
- * limited nesting.
- */
+/** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */
 class Cleaner {
-  /** Number of characters replaced by U+FFFD because Postgres can't store them. */
+  /** Number of characters replaced by U+FFFD because Postgres cannot store them. */
   replaced = 0
-  /** Reason why the value can't be stored; null if it can be stored. */
+  /** Reason why the value cannot be stored, or null. */
   problem: string | null = null
   readonly #escapes: boolean
 
@@ -81,10 +74,7 @@ class Cleaner {
       : this.#object(value, depth)
   }
 
-  /**
-   * Checks a value from text without escapes. No character of such a value needs replacing, so the value is returned
-   * without a copy.
-   */
+  /** Checks a value from text without escapes. Nothing needs replacing, so the value is not copied. */
   #survey(given: object, depth: number): Json {
     for (const value of Object.values(given)) this.value(value, depth + 1)
     return given as Json
@@ -97,7 +87,7 @@ class Cleaner {
       this.value(value, depth + 1),
     ])
     if (this.replaced > before) keepApart(entries)
-    // The fields are not assigned one by one, because `__proto__` must be treated like any other field.
+    // Fields are not assigned one by one, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
 
@@ -111,13 +101,13 @@ class Cleaner {
 
   #number(number: number): number {
     if (!Number.isFinite(number)) {
-      this.problem = 'expected numbers up to 1.8e308, got a greater one'
+      this.problem = 'expected numbers up to 1.8e308, got a greater number'
     }
     return number
   }
 }
 
-// With the u flag, only an unpaired surrogate matches.
+// With the u flag, only unpaired surrogates match.
 // eslint-disable-next-line no-control-regex -- finds NUL
 const unfit = /[\0\ud800-\udfff]/gu
 

@@ -1,4 +1,4 @@
-// Parses a body: results, entities, clusters, related searches, features.
+// Parses a body into results, entities, clusters, related searches and features.
 
 import { domainToASCII } from 'node:url'
 import { getDomain } from 'tldts'
@@ -19,20 +19,20 @@ import type {
 import { idBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** Content of a body. The status of the reply also decides whether the body is an answer or a rejection. */
+/** A body's content. The reply's status also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field; null if the field is missing or unreadable. */
+  /** The `success` field, or null if it is missing or unreadable. */
   readonly success: boolean | null
-  /** The query that the body names; null if the body names no query. */
+  /** The query named in the body, or null if the body names none. */
   readonly query: string | null
-  /** The body read as an answer. If the body can't be read, the answer has no rows, only the reason. */
+  /** The answer. If the body cannot be read, the answer has a reason and no rows. */
   readonly answer: Answer
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
 const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Parses any bytes as an answer to `q` or as a rejection, or returns the reason why they are neither. Never throws. */
+/** Parses bytes as an answer to `q` or a rejection, or explains why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
@@ -41,7 +41,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal }
 }
 
-/** Returns the answer without its rows, with the reason. The credits are kept, because the answer was paid for. */
+/** Returns the answer without rows, but with the reason. The credits are kept, because the answer was charged. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -66,8 +66,8 @@ function unreadAnswer(problem: string): Answer {
 }
 
 /**
- * Builds the canonical answer: each value in its column, and the original form of values that the columns can't hold
- * exactly.
+ * Builds the answer in canonical form, with each value in its column. Values that columns cannot hold exactly are also
+ * kept in their original form.
  */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
@@ -82,7 +82,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
   const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
   const extra = unnamed(fields, answerNames)
-  // The fields that the columns represent: the success, and the query if it is the query that was sent.
+  // Fields that the columns already represent: `success`, and `query` if it is the query that was sent.
   const said = {
     success: true,
     query: q,
@@ -110,15 +110,15 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** One item in a list. `exact` is true if the item's row holds everything that the item contained. */
+/** An item in a list. `exact` is true if the item's row holds the whole item. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
 }
 
 /**
- * Reads the items of a list with their positions. `exact` is the given list if the rows hold the list exactly.
- * Otherwise, `exact` is empty, so that the original is stored as well.
+ * Reads list items with their positions. `exact` contains the list if the rows hold it exactly. Otherwise, `exact` is
+ * empty, and the original list is stored too.
  */
 function readList<T>(
   fields: JsonObject,
@@ -181,12 +181,12 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
   return greatest
 }
 
-// Spec gap 2.5: the additional fields are not documented. The names below are common among search APIs.
+// Spec gap 2.5: additional fields are not documented. The names below are common in search APIs.
 const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Items of the blocks that the specification does not name, with one row per item. A plain value is not a block. */
+/** Reads items from blocks that the specification does not mention, one row per item. A plain value is not a block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -205,7 +205,7 @@ function featureOf(kind: string, thing: Json): Feature {
     return { kind, page: null, domain: null, text: null, extra: { value: thing } }
   }
   const address = nameOf(thing, addresses, (text) => /^https?:\/\//i.test(text))
-  // A value with blanks is the display name of a source rather than its host.
+  // A value with blanks is a display name, not a host.
   const host = nameOf(thing, hosts, (text) => /^[^\s/:]+\.[^\s/:]+$/.test(text))
   const title = nameOf(thing, texts, (text) => text !== '')
   const page = address === null ? null : pageOf(textOf(thing, address))
@@ -234,12 +234,12 @@ function textOf(thing: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-// Each field is read independently: a missing, null or mistyped field does not affect the others. Spec gap 2.5: the
-// specification does not say which fields are always present.
+// Spec gap 2.5: the specification does not say which fields are always present. Each field is read separately, so a
+// missing, null or mistyped field does not affect other fields.
 const textField = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 
-// No call costs a million credits. Such a value is broken, and would raise the bound of every later call.
+// No call costs a million credits. A larger value is wrong, and would raise the bound of every later call.
 const mostCredits = 1_000_000
 const digits = z
   .string()
@@ -247,12 +247,9 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/**
- * Number of distinguishable fractions of a credit. Finer fractions are errors of binary arithmetic, such as in 0.1 +
- * 0.2.
- */
+/** Costs are rounded to a millionth of a credit. Finer fractions are rounding errors, as in 0.1 + 0.2. */
 const decimals = 1_000_000
-/** Credits, which may be fractional. The ledger counts whole credits, so costs are rounded up and balances down. */
+/** A number of credits, possibly fractional. The ledger counts whole credits: costs are rounded up, balances down. */
 const amount = z
   .union([
     z.number(),
@@ -267,7 +264,7 @@ const cost = amount
   .pipe(z.int().min(0).max(mostCredits))
   .optional()
   .catch(undefined)
-// A paid search can't leave a negative balance. Such a value is broken, and would stop an account that has credits.
+// A paid search cannot leave a negative balance. A negative value is wrong, and would stop an account that has credits.
 const balance = amount
   .transform((credits) => Math.floor(credits))
   .pipe(z.int().min(0))
@@ -289,16 +286,14 @@ const resultShape = z.object({
   domain: filled,
 })
 
-/**
- * Fields of an entity. U+001F separates the name and the type in the id of an entity, so a name can't contain U+001F.
- */
+/** Fields of an entity. A name cannot contain U+001F, which separates the name from the type in the id. */
 const entityShape = z.object({
   // eslint-disable-next-line no-control-regex -- rejects the separator
   name: z.string().regex(/^[^\u001f]*$/),
   type: textField,
 })
 
-/** Fields in which a body describes itself: the success, the query that the body answers, and the error. */
+/** Fields that describe the body itself: success, the query, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -314,7 +309,7 @@ const answerNames: ReadonlySet<string> = new Set([
 ])
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Additional fields are rare, so the function checks for them before it builds anything.
+  // Additional fields are rare, so they are checked for first.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -322,9 +317,9 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 }
 
 /**
- * Fields that the columns cannot hold exactly; null if the columns hold all fields. The columns are given under their
- * API names. A list counts as a column if its rows hold it exactly. The `missing` key can't collide, because the
- * specification has no field of this name.
+ * Returns the fields that columns cannot hold exactly, or null. Columns are passed under their API names, and a list
+ * counts as a column if its rows hold it exactly. The `missing` key is safe, because the specification has no such
+ * field.
  */
 function leftover(
   given: JsonObject,
@@ -343,10 +338,10 @@ function leftover(
   return missing === null ? odd : { ...odd, missing }
 }
 
-// A few hosts and entities make up most of the answers, so their hashes are cached.
+// A few hosts and entities make up most answers, so their hashes are cached.
 const remembered = 10_000
 
-/** LRU-like cache with two generations: when the young generation is full, the old one is dropped. */
+/** LRU-like cache with two generations. When the young generation is full, the old one is dropped. */
 class Recent<T> {
   #young = new Map<string, T>()
   #old = new Map<string, T>()
@@ -368,7 +363,7 @@ const domains = new Recent<Domain>()
 const recentEntities = new Recent<Entity>()
 const recentClusters = new Recent<Term>()
 
-/** All spellings of a host share one domain. If the original spelling differs, it is stored with the result. */
+/** Returns a host's domain, which is the same for all spellings. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
   return domains.get(given, () => {
     const host = asciiHost(given)
@@ -376,14 +371,14 @@ function domainOf(given: string): Domain {
   })
 }
 
-/** Page of a URL. Pages are not cached, because most URLs are seen only once. */
+/** Returns a URL's page. Pages are not cached, because most URLs are seen only once. */
 function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
   return { id: idBytes('page', url), domain, url, key }
 }
 
-/** A name must not contain U+001F, which separates name and type in the id. */
+/** Returns an entity. The name must not contain U+001F, which separates it from the type in the id. */
 function entityOf(name: string, type: string | null): Entity {
   return recentEntities.get(type === null ? name : `${name}\u001f${type}`, () => ({
     id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
@@ -400,13 +395,13 @@ function relatedOf(text: string): Term {
   return { id: idBytes('related_search', text), text }
 }
 
-// Click-tracking parameters, which don't identify the page.
+// Click-tracking parameters, which do not identify a page.
 const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
 /**
- * Parses an address as a browser would. The key has no scheme, fragment, tracking parameters or trailing slash, so that
- * spellings of one page are equal. If the address is invalid, its text is the key, and the host is null.
+ * Parses an address as a browser would. The key omits the scheme, fragment, tracking parameters and trailing slash, so
+ * that all spellings of a page are equal. For an invalid address, the key is its text, and the host is null.
  */
 export function readAddress(url: string): { readonly host: string | null; readonly key: string } {
   const parsed = parseUrl(url)
@@ -419,10 +414,7 @@ export function readAddress(url: string): { readonly host: string | null; readon
   }
 }
 
-/**
- * Registrable domain according to the public suffix list, including private suffixes. Null for an IP address, and for a
- * name without a registrable domain.
- */
+/** Returns the registrable domain by the public suffix list, including private suffixes, or null if there is none. */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)
   return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })
@@ -437,7 +429,7 @@ function withoutTracking(search: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-// The key omits the scheme, so it also omits the default ports 80 and 443.
+// The key omits the scheme, and therefore also the default ports.
 function withoutDefaultPort(url: URL): string {
   return url.port === '80' || url.port === '443' ? url.hostname : url.host
 }

@@ -6,13 +6,13 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Credits reported in a body. A value is null if it is missing or implausible. */
+/** Credits reported in a body. Missing or implausible values are null. */
 interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
 }
 
-/** Reason why there is no answer, as a code and a sentence. Both are only for display. */
+/** Reason why there is no answer: a code and a sentence, for display only. */
 interface Reason {
   readonly code: string
   readonly message: string
@@ -22,13 +22,13 @@ export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' | 'blocked' | 'no_credit' | 'refused' } & Reason & Bill)
   /**
-   * `waitMs` is null if the API does not specify a wait. For `faulty`, it applies only to the next try of this task: a
-   * reply with status 5xx may have been charged, so it is not a request to slow down.
+   * `waitMs` is null if the API names no wait. For `faulty`, it only delays this task's next try: a 5xx reply may have
+   * been charged, so it is not a request to slow down.
    */
   | ({ readonly kind: 'slow_down' | 'faulty'; readonly waitMs: number | null } & Reason & Bill)
   | ({ readonly kind: 'lost' | 'unsent' } & Reason)
 
-/** Classifies a reply to a query by its status, code, bill and echoed query. */
+/** Classifies a reply to a query by status, code, bill and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
   if (reply.kind !== 'response') {
     return { kind: reply.kind, code: reply.code, message: reply.message }
@@ -55,15 +55,12 @@ interface StoredBody {
   readonly origin: Origin
 }
 
-/** Parses a stored answer again, with the same result that `judge` had when the answer arrived. */
+/** Parses a stored answer again, with the same result as when it arrived. */
 export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
-/**
- * Returns the answer in a reply that counts as an answer. The answer has no rows if the reply is a rejection or answers
- * a different query.
- */
+/** Returns the answer in a reply. The answer has no rows if the reply is a rejection or is for a different query. */
 function answerOf(
   { success, query, answer, refusal }: Reading,
   { status, q, origin }: Pick<StoredBody, 'status' | 'q' | 'origin'>,
@@ -72,15 +69,14 @@ function answerOf(
     const { code, message } = reasonOf(status, refusal)
     return dropRows(answer, `${paidRefusal}${code}: ${message}`)
   }
-  // Spec 5.1: test keys get mock data, which may name any query.
+  // Spec 5.1: test keys get mock data, which may name a different query.
   if (origin === 'test' || query === null || isEcho(query, q)) return answer
   return dropRows(answer, `${otherQuery}${JSON.stringify(shorten(query, 200))}`)
 }
 
 /**
- * True if the echoed query matches `q`. The API may normalize its echo as we do, and may change its case. If "nyc
- * hotels" counted as different from "NYC hotels", the answer to every query with a capital letter would lose its rows,
- * although the results hardly differ. An empty echo names no query.
+ * True if the echoed query matches `q` or is empty. The API may normalize its echo as we do, and may change its case:
+ * "nyc hotels" matches "NYC hotels", because the results hardly differ.
  */
 function isEcho(query: string, q: string): boolean {
   if (query === q) return true
@@ -88,15 +84,12 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Converts to upper case last, because upper case also merges the two forms of small sigma, and ß with ss. */
+/** Prepares a text for comparison. Upper case comes last, because it merges both small sigmas, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
 
-/**
- * A reply with status 200 is an answer unless `success` is false. A reply with another 2xx status is an answer only if
- * `success` is true.
- */
+/** A reply with status 200 is an answer unless `success` is false. Other 2xx replies need `success` to be true. */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
   return status > 200 && status < 300 && success === true
@@ -113,7 +106,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After in seconds or as a date, limited to between one second and an hour; null for any other text. */
+/** Parses Retry-After in seconds or as a date, limited to 1 second to 1 hour, or returns null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -124,47 +117,43 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Shortens a message from an API and masks keys, which the message may quote. */
+/** Shortens an API message, and masks keys in it. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
 
-/** Consequences of a class of replies for the task, the credits and the account. */
+/** Effects of a class of replies on the task, the credits and the account. */
 interface Consequence {
   /**
-   * `keep`: the task stays open and no try is used. `retry`: one try is used, and the task stays open while tries are
+   * `keep`: the task stays open, and no try is used. `retry`: one try is used, and the task stays open while tries are
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
   /**
-   * Charge that is assumed if the body reports none. `priced`: the charge is unknown, and a reported charge counts as a
-   * price in the price class.
+   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge counts as a price
+   * in its price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Reason to stop the whole account; null if the account is not stopped. */
+  /** Reason to stop the whole account, or null. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 
-/**
- * Policy for each class of replies: whether the task is retried, delayed or failed, and whether every worker is
- * stopped.
- */
+/** Policy for each class of replies: whether the task is retried, delayed or failed, and whether all workers stop. */
 export const policy = {
-  // 200 without `success: false`. A body that is unreadable or answers a different query is stored and marked, as is a
-  // rejection that reports a charge: see `isPaidAnswer`.
+  // 200 without `success: false`. An unreadable body or an answer to a different query is stored and marked, and so is
+  // a rejection that reports a charge (see `isPaidAnswer`).
   answered: { task: 'answered', money: 'priced', stops: null },
   // 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // 401 or 403 not written by the API itself: a proxy in front of the API rejects the query, which says nothing about
-  // the key.
+  // 401 or 403 from a proxy in front of the API, which rejected the query, not the key.
   blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
-  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. Such a response is assumed to be free.
+  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. The response is assumed to be free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
-  // Any other 3xx or 4xx: a final rejection of the request. Spec gap 7: errors other than 401 and 403 are not
-  // documented. A rejected request is assumed to be free.
+  // Any other 3xx or 4xx: a final rejection. Spec gap 7: only errors 401 and 403 are documented, and other rejections
+  // are assumed to be free.
   refused: { task: 'fail', money: 'free', stops: null },
   // 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
   faulty: { task: 'retry', money: 'unknown', stops: null },
@@ -176,7 +165,7 @@ export const policy = {
 
 type RefusalKind = Exclude<keyof typeof policy, 'answered' | 'lost' | 'unsent'>
 
-// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common among such services.
+// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are documented. The other codes are common in similar services.
 const words = {
   key_refused: 'UNAUTHORIZED FORBIDDEN INVALID_API_KEY API_KEY_REVOKED',
   no_credit: `PAYMENT_REQUIRED QUOTA_EXCEEDED INSUFFICIENT_QUOTA INSUFFICIENT_CREDITS INSUFFICIENT_CREDIT
@@ -195,32 +184,28 @@ const codes = new Map(
 )
 
 /**
- * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Sending
- * the query again would cost credits again, whatever the status, so the rejection is stored and marked, and the query
- * is bought again only on request. Rejections that stop the account (key, credit, rate) are excluded, because they
- * concern every query. A rejection that reports no price or a price of 0 may be retried.
+ * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Another try
+ * would cost credits again, so the rejection is stored and marked, and the query is bought again only on request.
+ * Rejections that stop the account are excluded, because they concern every query. Free rejections may be retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/**
- * Class of a response that is not an answer. The code of the response decides if it is known, otherwise the status.
- */
+/** Returns the class of a response that is not an answer, by its code if the code is known, otherwise by its status. */
 function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
-  // A code about credits or the key describes the cause better than the status: quota errors have status
-  // 402, 403 or 429.
+  // A code about credits or the key says more than the status: quota errors have status 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall may answer a single query with its own page. If that page counted as a refused key, it would stop
-    // every worker. Every error from the API has `success: false`.
+    // A firewall may answer a single query with its own page, which must not stop every worker as a refused key would.
+    // Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'
       : 'blocked'
   }
   if (status === 429) return 'slow_down'
-  // A server error with any other code may have been charged, and so may a reply that asks to try again (408, 425).
+  // A server error with any other code may have been charged, and so may a request to try again (408, 425).
   if (status >= 500 || status === 408 || status === 425) return 'faulty'
   if (said !== undefined) return said
   return status >= 300 ? 'refused' : 'faulty'

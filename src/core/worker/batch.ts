@@ -14,11 +14,11 @@ import { lighten, withoutRows } from '../ledger/entry.ts'
 interface BatchOptions {
   /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
-  /** Records entries together. Returns the results in the order of the entries. */
+  /** Records entries together, and returns the results in the same order. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
-  /** Called when the database becomes unreachable, and when it is reachable again. */
+  /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
-  /** Called when an entry can't be written in any form. The entry remains among the entries that `abandon` returns. */
+  /** Called when an entry cannot be written in any form. `abandon` still returns such entries. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -27,15 +27,15 @@ interface Waiting {
   readonly resolve: (recorded: SettledCall) => void
 }
 
-/** Number of batches that are written concurrently. */
+/** Number of batches written at the same time. */
 const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
-  /** Called with the calls whose entries are now in the database. */
+  /** Called with the calls whose entries have been written to the database. */
   readonly onRecorded: (calls: readonly number[]) => void
-  /** Called with entries of calls unknown to the database. */
+  /** Called with entries whose calls are unknown to the database. */
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
@@ -53,8 +53,8 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together, without letting one bad entry make the other entries fail. Every
- * entry is kept until it is written, because its call was paid for.
+ * Collects entries briefly and writes them together. One bad entry must not make other entries fail. Every entry is
+ * kept until it is written, because its call was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
@@ -68,7 +68,7 @@ export class Batch {
     this.#gathering = new Gathering({ ...options, onDue: () => this.#flush() })
   }
 
-  /** Resolves once the entry is durably recorded. */
+  /** Resolves when the entry is durably recorded. */
   add(entry: Entry): Promise<SettledCall> {
     return new Promise((resolve) => {
       const waiting = { entry, resolve }
@@ -77,12 +77,12 @@ export class Batch {
     })
   }
 
-  /** Entries not yet recorded. */
+  /** Number of entries not yet recorded. */
   get size(): number {
     return this.#kept.size
   }
 
-  /** Stops writing and returns the remaining entries, which the caller must keep. */
+  /** Stops writing, and returns the remaining entries. The caller must keep these entries. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
     this.#gathering.stop()
@@ -142,11 +142,11 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept unchanged, because the fault may lie in the database rather than in the entry.
+    // The entry is kept, because the database may be at fault rather than the entry.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable, and retries after conflicts. Throws errors that the data causes. */
+  /** Waits while the database is unreachable, and retries conflicts. Errors caused by the data are thrown. */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
@@ -162,7 +162,7 @@ export class Batch {
           await pause(Math.random() * 50 * conflicts)
           continue
         }
-        // The batch is split, because a smaller batch may avoid the conflict.
+        // Splits the batch, because a smaller batch may avoid the conflict.
         if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)
@@ -174,15 +174,12 @@ export class Batch {
 
 /** Interval between checks for more entries. */
 const pauseMs = 10
-/** Longest wait for more entries. Starting a batch costs as much as writing many entries. */
+/** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Entries that have waited longer than this behind another batch are written concurrently, however few they are. */
+/** Time that entries wait behind another batch before even a few entries are written concurrently. */
 const patienceMs = 250
 
-/**
- * Collects entries to be written together until the batch is full, no more entries arrive, or the oldest entry has
- * waited too long.
- */
+/** Collects entries until a batch is full, no more entries arrive, or the oldest entry has waited too long. */
 class Gathering<T> {
   readonly #onDue: () => void
   readonly #longestMs: number
@@ -194,7 +191,7 @@ class Gathering<T> {
   #since = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `onDue` is called when the collected entries may be taken. */
+  /** `onDue` is called when the collected entries should be taken. */
   constructor({ counted, onDue }: { counted: boolean; onDue: () => void }) {
     this.#onDue = onDue
     this.#longestMs = counted ? pauseMs : longestMs
@@ -209,7 +206,7 @@ class Gathering<T> {
     return this.#items.length >= mostTogether
   }
 
-  /** True if the entries should not wait for a batch in progress. */
+  /** True if the entries should not wait for the batch in progress. */
   get pressing(): boolean {
     return this.full || this.#age >= this.#patienceMs
   }
@@ -250,26 +247,18 @@ class Gathering<T> {
   }
 }
 
-/** Maximum number of answers stored in one batch. */
+/** Maximum number of answers in a batch. */
 export const mostTogether = 128
 
-/**
- * Maximum number of answers that may wait to be stored before buying pauses. Waiting answers use memory and log space.
- */
+/** Maximum number of answers that wait to be stored before buying pauses. Waiting answers use memory and log space. */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/**
- * Number of lanes up to which no calls are reserved in advance, so that a crash leaves at most one call per lane with
- * an unknown outcome.
- */
+/** Up to this many lanes, no calls are reserved in advance. A crash then leaves at most one unknown call per lane. */
 const fewLanes = 16
 
-/**
- * Number of calls to reserve before a lane is free. It is 0 with few lanes, with a rate limit, or with a limit on calls
- * in flight.
- */
+/** Number of calls to reserve before a lane is free: 0 with few lanes, a rate limit, or a limit on calls in flight. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -283,10 +272,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/**
- * Number of slices to process concurrently: enough for `mostFlying` calls, because a slice lasts as long as its slowest
- * task.
- */
+/** Number of slices to process at once. Many are needed, because a slice lasts as long as its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

@@ -1,4 +1,4 @@
-// The work command: starts a worker according to the flags, and prints its summary.
+// Runs the `work` command: starts a worker, and prints its summary.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { type Config, readConfig } from '../../base/config.ts'
@@ -20,7 +20,7 @@ export interface WorkFlags {
   readonly desk?: string | true
 }
 
-/** The monitor's access to the worker in this process. */
+/** The monitor's view of the worker in this process. */
 interface Watched {
   readonly report: (line: string) => void
   readonly problems: () => readonly string[]
@@ -28,7 +28,7 @@ interface Watched {
   readonly more: () => Promise<string>
 }
 
-/** Features injected into a worker, because only a job may import all of them. */
+/** Features that a worker gets from its job, because only a job may import other features. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   /** Starts health checks, metrics and notifications. */
@@ -36,7 +36,7 @@ export interface WorkParts {
     mill: Mill,
     watched: Watched,
   ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
-  /** Serves the desk within this process, on the given port. */
+  /** Serves the desk in this process on the given port. */
   readonly desk: (
     options: { readonly config: Config; readonly report: (line: string) => void },
     typed: string | true,
@@ -82,14 +82,14 @@ export async function runWork(
   return exitOf(summary, signal)
 }
 
-/** Opens the output: a log for a service, or plain lines for a person who waits for a drain. */
+/** Opens the output: a log for a service, or plain lines for a person watching a drain. */
 async function openOutput(secrets: readonly Secret[]): Promise<(line: string) => void> {
   const { openLog } = await import('../../base/log.ts')
   const log = await openLog('work', secrets)
   return (line) => log.info(line)
 }
 
-/** Gives health checks and metrics access to the worker once it is open. */
+/** Lets health checks and metrics see the worker once it is open. */
 function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'report'> {
   return {
     problems: () =>

@@ -1,4 +1,4 @@
-// Dispatches tasks to lanes.
+// Assigns tasks to lanes.
 
 import { unhandled } from '../../base/errors.ts'
 import { buy, type Outcome, type Steps } from '../../pipeline.ts'
@@ -10,9 +10,9 @@ import type { OpenTask } from '../queue/open-slices.ts'
 
 interface DispatchOptions {
   readonly steps: Steps
-  /** Number of lanes free for a call. */
+  /** Number of lanes that are free for a call. */
   readonly free: () => number
-  /** Called after each reservation attempt. */
+  /** Called after each attempt to reserve. */
   readonly onGate: (reserved: Reserved) => void
   /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   readonly onTrouble: (error: unknown) => number
@@ -20,19 +20,16 @@ interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** Maximum wait for a task that the worker holds. A task with a longer wait returns to the queue. */
+/** Maximum wait for a task that stays with the worker. A task that must wait longer returns to the queue. */
 const retryInHandMs = 5_000
-/**
- * Time added to each wait, to allow for clock differences. Tasks are due by the database's clock, so a slightly early
- * attempt would be rejected.
- */
+/** Time added to each wait. Tasks are due by the database's clock, which would reject a slightly early attempt. */
 const clockSlackMs = 50
 
-/** Keeps the lanes full: reserves as many tasks as lanes are free, most urgent first. */
+/** Keeps the lanes full: reserves one task for each free lane, most urgent first. */
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Countdown for each task in flight; null if the task was handed back while its call was being reserved. */
+  /** Countdown for each task in flight, or null if the task was handed back during its reservation. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -40,9 +37,9 @@ export class Dispatch {
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  /** Reason why the held tasks are not being bought. */
+  /** Reason why tasks in hand are not being bought. */
   stopped: Extract<Deferral, { kind: 'stop' }> | null = null
-  /** True during a reservation. The calls that the reservation grants start right afterwards. */
+  /** True during a reservation. The granted calls start right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -54,14 +51,14 @@ export class Dispatch {
     return this.#flying.size
   }
 
-  /** Number of tasks held, whether or not they are being bought. */
+  /** Number of tasks in hand, including those that are being bought. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
-  /** Takes tasks to be bought. Resolves when each task has ended or must wait for a later round. */
+  /** Takes tasks to buy. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // The queue may deliver a slice twice. Tasks already held are counted for the first delivery.
+    // The queue may deliver a slice twice. Tasks already in hand are counted for the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
     const open = tasks.length - taken.length
     if (this.#ending || taken.length === 0) {
@@ -79,7 +76,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Stops starting calls. Calls in flight finish, and all other tasks are handed back to the queue. */
+  /** Stops starting calls. Calls in flight finish, and all other tasks return to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -88,7 +85,6 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Tries to reserve again at once, after a change. */
   nudge(): void {
     this.#wake()
   }
@@ -100,13 +96,11 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // This is set right after the check, with no await in between, so tasks that arrive from now on restart the loop.
+    // `#running` is cleared right after the check, without an `await` in between, so that new tasks restart the loop.
     this.#running = false
   }
 
-  /**
-   * Tries to reserve. Returns the milliseconds to wait before the next attempt; null to wait until something changes.
-   */
+  /** Tries to reserve. Returns the milliseconds until the next attempt, or null to wait for a change. */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
@@ -173,7 +167,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without the queue, because a trip through the queue would take longer than the wait. */
+  /** Retries a task without the queue, which would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -204,13 +198,13 @@ export class Dispatch {
 }
 
 interface Leftover {
-  /** Tasks that remain open for a later round. */
+  /** Number of tasks that remain open for a later round. */
   readonly open: number
-  /** True if some of the open tasks wait for another worker's call in flight. */
+  /** True if some open tasks wait for a call by another worker. */
   readonly busy: boolean
 }
 
-/** Counts down the tasks from one delivery, for the slice that waits for them. */
+/** Counts down the tasks in a delivery, for the slice that waits for them. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
@@ -218,7 +212,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts one task as finished. After the last task, reports the open tasks to the slice. */
+/** Counts a task as finished. After the last task, reports the open tasks to the slice. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1
@@ -241,8 +235,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * Picks the next tasks to reserve. A suspect task goes alone, when nothing else is in flight. A task for which the API
- * rejected the key goes last: if other tasks succeed with the same key, the API rejected the query rather than the key.
+ * Picks the next tasks to reserve. A suspect task goes out alone, when nothing else is in flight. A task for which the
+ * API rejected the key goes last: if other tasks succeed, the query was rejected rather than the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

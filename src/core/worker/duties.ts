@@ -1,4 +1,4 @@
-// Periodic duties of a worker besides buying: lease, crash recovery, lost jobs, finished runs, changed key file.
+// Carries out a worker's periodic duties: lease, crash recovery, lost jobs, finished runs, and key file changes.
 
 import { readFile } from 'node:fs/promises'
 import { count } from '../../base/cli/text.ts'
@@ -22,7 +22,7 @@ const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
 const keyFileMs = 1_000
 
-/** Runs all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes finished runs. */
+/** Carries out all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes runs. */
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
@@ -33,7 +33,7 @@ export class Upkeep {
   #closedAt = performance.now()
   #beatAt = performance.now()
   #queueAt = 0
-  /** Time before which no worker is reaped: after an outage, each worker gets time to renew its lease. */
+  /** Time before which no worker is reaped, so that workers can renew their leases after an outage. */
   #spareUntil = 0
 
   constructor(
@@ -57,7 +57,7 @@ export class Upkeep {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** Returns true while any task is open; null if the database did not answer. */
+  /** True if any task is open, or null if the database did not answer. */
   async look(): Promise<boolean | null> {
     await this.#lookAtQueue()
     try {
@@ -89,7 +89,7 @@ export class Upkeep {
     }, ms)
   }
 
-  /** If this lease was not renewed for several heartbeats, the leases of other workers probably were not either. */
+  /** Renews the lease. After a long delay, other workers were probably delayed too, and are spared for a while. */
   async #beat(): Promise<void> {
     const { lease } = this.#worker
     const { leaseMs } = this.#mill.config
@@ -99,14 +99,13 @@ export class Upkeep {
     this.#beatAt = now
   }
 
-  /** Gives up calls of dead workers, and releases this worker's reservations that got no reply. */
+  /** Gives up the calls of dead workers, and releases this worker's reservations that got no reply. */
   async #recover(report: (line: string) => void): Promise<void> {
     const { lease, rules, spender, dispatch } = this.#worker
     this.#worker.log.touch()
     // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
-    // Answers in a dead worker's log are not lost. They are settled first, so that their calls are not given up and
-    // bought again.
+    // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
     await settleAbandonedLogs(this.#mill, rules, report)
     if (performance.now() >= this.#spareUntil) await lease.reap(rules)
     await lease.release(rules, spender.givenUp)
@@ -114,7 +113,7 @@ export class Upkeep {
     dispatch.nudge()
   }
 
-  /** Checks that an idle worker has no open call in the database, because no process would ever end such a call. */
+  /** Checks that an idle worker has no open call in the database, because nothing would ever end such a call. */
   async #expectNothingOpen(): Promise<void> {
     const { lease, spender, dispatch, batch, tally } = this.#worker
     const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
@@ -124,11 +123,11 @@ export class Upkeep {
     // The counted call may have started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
-      `${open} calls of worker ${lease.worker} are open, although it has ended all of its calls`,
+      `${open} calls by worker ${lease.worker} are open, although the worker has ended all its calls`,
     )
   }
 
-  /** Recreates lost jobs when tasks are open but the queue delivers nothing. */
+  /** Recreates lost jobs if tasks are open but the queue delivers nothing. */
   async #reconcile(): Promise<void> {
     const now = performance.now()
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
@@ -136,12 +135,12 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // The call is not awaited: an unreachable queue may never answer, and this worker must continue.
+    // The promise is not awaited, because an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
   /**
-   * Closes runs that remained open: slices that end at the same moment may each assume that another slice is the last.
+   * Closes runs that are still open: slices that end at the same time may each assume that another slice is the last.
    */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
@@ -154,7 +153,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // The call is not awaited: an unreachable queue may never answer.
+    // The promise is not awaited, because an unreachable queue may never answer.
     queue
       .repair()
       .then(() => queue.count())
@@ -167,7 +166,7 @@ export class Upkeep {
 
 type Halted = Pick<Worker, 'dispatch' | 'batch' | 'turnKey'>
 
-/** File that the key was read from. While a rejected key stops work, a new key in this file is picked up. */
+/** The file that the key was read from. While a rejected key stops work, a new key in the file is used. */
 class KeyFile {
   readonly #path: string
   readonly #report: (line: string) => void
@@ -181,21 +180,21 @@ class KeyFile {
     this.#report = report
   }
 
-  /** Checks the file while nothing is in flight with the rejected key. */
+  /** Checks the file if nothing is in flight with the rejected key. */
   async look(worker: Halted): Promise<void> {
     if (!isHalted(worker)) return
     const found = await this.#read()
-    // Requires two reads with the same content, because the file may be only half written.
+    // Two reads must return the same content, because the file may be half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
     if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
     this.#present = found
     worker.turnKey(found)
-    this.#report(`the key file ${this.#path} holds a new key: using it from now on`)
+    this.#report(`the key file ${this.#path} contains a new key, which is used from now on`)
   }
 
-  /** Reads the key from the file. Returns null unless the file contains a new text that could be a key. */
+  /** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
   async #read(): Promise<Secret | null> {
     const text = await readFile(this.#path, 'utf8').catch(() => '')
     if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
@@ -203,10 +202,7 @@ class KeyFile {
     return found.fingerprint() === this.#present.fingerprint() ? null : found
   }
 
-  /**
-   * Rejects a key of the other kind, because balances and answers for test keys are kept apart from those for live
-   * keys.
-   */
+  /** Rejects a test key in place of a live key, or vice versa, because their balances and answers are separate. */
   #decline(found: Secret): void {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
@@ -217,10 +213,7 @@ class KeyFile {
   }
 }
 
-/**
- * True if the key may be replaced. While calls are in flight, the key must not change, because their replies would be
- * attributed to the new key.
- */
+/** True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key. */
 function isHalted({ dispatch, batch }: Halted): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
@@ -230,13 +223,11 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/**
- * Time after which a worker reports the reason why it waits, if no call has been in flight and no task has finished.
- */
+/** Time without a call in flight or a finished task after which a worker reports why it waits. */
 const quietMs = 3_000
 const lookMs = 3_000
 
-/** Reports the reasons why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
+/** Reports why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
   readonly #report: (line: string) => void
@@ -260,7 +251,7 @@ export class Waits {
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
-  /** Returns the pause that all open tasks wait for, if it is longer than a drain waits; otherwise null. */
+  /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null
@@ -279,7 +270,7 @@ export class Waits {
   }
 }
 
-/** A live worker keeps renewing its lease, so a new expiry time alone is not a change. */
+/** A live worker keeps renewing its lease, so a new expiry time is not a change. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }
@@ -288,7 +279,7 @@ function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {
       const { calls, worker, host, pid, until } = wait
-      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and the calls are tried again`
+      return `waiting for ${count(calls, 'call')} by worker ${worker} (${host}, process ${pid}): if this worker is dead, its lease ends at ${until} and the calls are retried`
     }
     case 'pause': {
       const { tasks, query, error, until } = wait

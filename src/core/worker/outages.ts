@@ -1,15 +1,13 @@
-// Tracks outages of dependencies, and holds calls back during them.
+// Tracks outages of other systems, and holds calls back during outages.
 
 import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
-/**
- * Dependencies outside this process. A database that is a standby, or whose disk is full, can be read but not written.
- */
+/** Systems outside this process. A standby, or a database whose disk is full, can be read but not written. */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
-/** Records since when each dependency has been unreachable. */
+/** Records since when each system has been unreachable. */
 export class Outages {
   readonly #since = new Map<Part, number>()
 
@@ -18,7 +16,7 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
-  /** Records whether the database can be written, and reports changes. */
+  /** Records whether the database can be written, and reports each change. */
   markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a database that can be written')
     this.mark('a database that can be written', away)
@@ -26,7 +24,7 @@ export class Outages {
     if (!away && was) say('the database is back')
   }
 
-  /** True if the database can't be written or does not answer. */
+  /** True if the database cannot be written or does not answer. */
   get mute(): boolean {
     return this.away('the database') || this.away('a database that can be written')
   }
@@ -35,12 +33,12 @@ export class Outages {
     return this.#since.has(part)
   }
 
-  /** Lists the unreachable dependencies, one line each. */
+  /** Lists the unreachable systems, one per line. */
   list(): readonly string[] {
     return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
-  /** Returns a dependency that has been unreachable for at least this long; null if there is none. */
+  /** Returns a system that has been unreachable for at least this long, or null. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null
@@ -59,10 +57,10 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending a call, which say nothing about the state of the API. */
+/** Our own reasons for not sending a call, which say nothing about the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds back calls right before they are sent, because of a reply or an outage that this process has just seen. */
+/** Holds calls back right before they are sent, because of a recent reply or outage. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -77,9 +75,8 @@ export class Brake {
   }
 
   /**
-   * Returns the reason why a call may not be sent any more; null if the call may be sent. `term` is the lease as known
-   * before the reservation. If the lease was renewed later, it may have expired in between, and the call may have been
-   * given up.
+   * Returns why a call must not be sent any more, or null. `term` is the lease as it was before the reservation: if it
+   * expired before the next renewal, the call may have been given up.
    */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
@@ -88,13 +85,13 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Limits the number of free lanes: to one while the API is unreachable, and to zero between two tries. */
+  /** Limits the number of free lanes: one while the API is unreachable, none between two attempts to reach it. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Applies a reply at once, before it is recorded for the other workers. */
+  /** Applies a reply at once, before it is recorded for other workers. */
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -107,7 +104,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called once the verdict is in the database: from then on, the stop in the database prevents reservations. */
+  /** Called when the verdict is in the database, where a stop now prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -123,14 +120,11 @@ export class Brake {
   }
 }
 
-/**
- * Remembers the order in which calls started, so that a rejected key can be checked against later answers to the same
- * key.
- */
+/** Remembers the order of calls, so that a rejected key can be checked against later answers to the same key. */
 export class KeyCheck {
-  /** Calls in flight, by task, in the order they started. */
+  /** Calls in flight by task, in the order in which they started. */
   readonly #begun = new Map<number, number>()
-  /** Tasks for which the API rejected the key, and the start of the first such call. */
+  /** Tasks for which the API rejected the key, with the start of the first such call. */
   readonly #refused = new Map<number, number>()
   readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0
@@ -149,8 +143,8 @@ export class KeyCheck {
   }
 
   /**
-   * Judges a reply after the calls that started later have returned. If one of these calls was answered, the API
-   * rejected the query rather than the key. The wait ends at the latest with the last of these calls.
+   * Judges a reply after all calls that started later have ended. If one of these calls was answered, the API rejected
+   * the query rather than the key.
    */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
@@ -158,7 +152,7 @@ export class KeyCheck {
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
     this.forget(task.id)
     if (verdict.kind !== 'key_refused') return verdict
-    // If this query was rejected before and other queries were answered since, the key is not blamed again.
+    // If this query was rejected before, but other queries were answered since, the key is not blamed again.
     const first = this.#refused.get(task.id) ?? began
     this.#refused.set(task.id, first)
     while (this.#newestAnswered < first && this.#anyAfter(first)) {
@@ -168,7 +162,7 @@ export class KeyCheck {
     return refuted ? { ...verdict, kind: 'blocked' } : verdict
   }
 
-  /** Ends the wait for a call whose reply is not recorded. */
+  /** Stops waiting for a call whose reply is not recorded. */
   forget(task: number): void {
     this.#begun.delete(task)
     for (const wake of this.#wake.splice(0)) wake()

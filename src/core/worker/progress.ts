@@ -1,4 +1,4 @@
-// Progress of a worker, shown as a line on a terminal or in a log.
+// Shows a worker's progress as a line on a terminal or in a log.
 
 import type { Config } from '../../base/config.ts'
 import { count, formatNumber, spanText } from '../../base/cli/text.ts'
@@ -10,24 +10,21 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/**
- * Factor that limits the time for counting tasks to a twentieth of the running time, because counting millions of tasks
- * is slow.
- */
+/** Pause after counting tasks, as a multiple of the time that the count took: counting millions of tasks is slow. */
 const restShare = 20
 const minuteMs = 60_000
 
-/** Progress output: one line that is redrawn, or a log line every ten seconds. */
+/** Where progress is shown: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly report: (line: string) => void
 }
 
-/** Reports progress. Other messages are printed through `tell`, so that lines do not mix. */
+/** Reports progress. Other messages go through `tell`, so that lines do not mix. */
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen
-  /** `ended` counts the calls that all workers ended in the last minute. */
+  /** `ended` is the number of calls that all workers ended in the last minute. */
   #seen: { left: number; done: number; ended: number; account: AccountStatus | null } | null = null
   #looking = false
   #lookAt = 0
@@ -45,7 +42,7 @@ export class Reporter {
     this.#screen.report(line)
   }
 
-  /** Reports progress. It is called several times a second, and work never waits for it. */
+  /** Reports progress. Called several times a second, and never delays the work. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
@@ -109,7 +106,7 @@ export class Reporter {
   }
 }
 
-/** Credits that may still be spent above the highest floor of live workers and within the daily and monthly budgets. */
+/** Returns the credits that can still be spent above the highest floor and within the daily and monthly budgets. */
 function spendableOf(
   account: AccountStatus | null,
   {
@@ -136,18 +133,18 @@ function spendableOf(
 }
 
 export interface WorkProgress {
-  /** Tasks completed by this worker. */
+  /** Tasks that this worker has completed. */
   readonly done: number
-  /** Open tasks in all runs; null until counted. */
+  /** Open tasks in all runs, or null until they are counted. */
   readonly left: number | null
   /** Tasks per second, across all workers. */
   readonly perSecond: number
   readonly flying: number
-  /** Balance reported by the newest answer. */
+  /** Balance in the newest answer. */
   readonly remaining: number | null
-  /** Credits that may still be spent, and their limit; null until known. */
+  /** Credits that can still be spent and what limits them, or null until known. */
   readonly spendable: Spendable | null
-  /** Average cost of an answer; null before the first answer. */
+  /** Average cost of an answer, or null before the first answer. */
   readonly price: number | null
   /** Reason why nothing is being bought. */
   readonly still: string | null
@@ -158,7 +155,7 @@ interface Spendable {
   readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
-/** Formats one line: tasks done and left, rate, remaining time, and the point at which credits run out. */
+/** Formats one line: tasks done and left, rate, remaining time, and when credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
@@ -174,10 +171,7 @@ export function describeProgress(standing: WorkProgress): string {
   ].join(' · ')
 }
 
-/**
- * Describes the remaining work up to its completion, or up to the point at which credits run out, whichever comes
- * first.
- */
+/** Describes the remaining work until everything is done or credits run out, whichever comes first. */
 function toGo({ left, perSecond, spendable, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)

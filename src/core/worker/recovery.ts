@@ -1,4 +1,4 @@
-// Crash recovery: settles the replies in the logs of dead workers.
+// Settles the replies in the logs of dead workers.
 
 import { rmSync } from 'node:fs'
 import { sql } from '../../base/database/kysely.ts'
@@ -11,7 +11,7 @@ import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
 import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './write-ahead-log.ts'
 
-/** Settles abandoned logs before anything is bought, and before a dead worker's calls are given up. */
+/** Settles abandoned logs before anything is bought and before a dead worker's calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
   rules: SettlementRules,
@@ -27,7 +27,7 @@ export async function settleAbandonedLogs(
       report(`settled ${count(settled, 'answer')} that a worker had received before it ended`)
     }
     const left = strangers + log.torn
-    // Another worker may have removed the log already.
+    // Another worker may already have removed the log.
     if (left === 0) rmSync(log.file, { force: true })
     else {
       report(
@@ -37,10 +37,7 @@ export async function settleAbandonedLogs(
   }
 }
 
-/**
- * Returns the replies of a log that are new to the ledger, by account, and the number of replies that belong to no
- * call.
- */
+/** Returns the replies in a log that are new to the ledger, by account, and how many belong to no known call. */
 async function readEntries(
   { db }: Mill,
   { replies }: LogContent,
@@ -57,14 +54,14 @@ async function readEntries(
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // A restored database reuses ids, so the mark identifies the call.
+    // A restored database reuses ids, so the mark must match too.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue
     }
     const query = { q: row.q, location: null, hl: null, gl: null, num: 0, device: null }
     const verdict = judge(reply, query, provenance.origin)
-    // A given-up call may have been repeated, so only an answer shows the outcome of the first request.
+    // A given-up call may have been repeated, so only an answer shows how the first request ended.
     const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
     if (!news) continue
     const task = { id: row.task_id, queryId: row.query_id }
@@ -74,15 +71,12 @@ async function readEntries(
   return { entries, strangers }
 }
 
-/**
- * Drops a rejection of the key: a new key may be configured by now, and the first call with the new key shows whether
- * it works.
- */
+/** Ignores a rejection of the key, because a new key may be in use. The first call will show whether it works. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
-/** Writes the entries like answers that just arrived: in a batch, and one by one if the batch is rejected. */
+/** Writes the entries like new answers: in a batch, and one at a time if the batch is rejected. */
 async function settleAll(
   mill: Mill,
   rules: SettlementRules,

@@ -1,4 +1,4 @@
-// Summary of a worker: its last lines, its exit code, and the reason why it ended.
+// Summarises a worker's run: its last lines, its exit code, and why it ended.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Flaw, flawOf } from '../../base/answer.ts'
@@ -11,15 +11,15 @@ import type { Verdict } from '../search/verdict.ts'
 
 const reasons = {
   completed: 'nothing is left to do',
-  credit_floor: `stopped at the credit floor; top up, then: ${npmRun('resume')}`,
+  credit_floor: `stopped at the credit floor; top up, then run: ${npmRun('resume')}`,
   budget: `a budget is used up; ${npmRun('budget')} shows all budgets`,
-  auth: `the API refused the key; set another SEARCH_API_KEY, or: ${npmRun('resume')}`,
+  auth: `the API refused the key; set another SEARCH_API_KEY, or run: ${npmRun('resume')}`,
   stalled: 'the API keeps asking to slow down; try again later',
   unreachable: 'the database, the queue or the API is unreachable',
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Lines before the last line: failures by code, answer latency, and expected and actual cost. */
+/** Returns the summary without its last line: failures by code, latency, and expected and actual cost. */
 export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
@@ -41,7 +41,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Last line of a worker: results, cost, the reason for the end, and the next command. */
+/** Returns a worker's last line: results, cost, why it ended, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left =
@@ -52,13 +52,13 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0
-      ? `; ${formatNumber(others)} other tasks of these runs failed, are unknown or are unreadable`
+      ? `; ${formatNumber(others)} other tasks in these runs failed, are unknown or are unreadable`
       : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
 }
 
-/** Counts the unreadable answers that `reparse` can't fix. */
+/** Counts unreadable answers, and explains those that `reparse` cannot fix. */
 function whyUnreadable(summary: Summary): string {
   const { unreadable, paid_refusal, other_query } = summary
   const parts = [flawText(summary), npmRun('reparse')]
@@ -66,7 +66,7 @@ function whyUnreadable(summary: Summary): string {
   return parts.filter((part) => part !== '').join('; ')
 }
 
-/** Explains why the worker ended, based on the active stop if there is one, and names the next command. */
+/** Explains why the worker ended, from the active stop if there is one, and names the next command. */
 async function whyEnded(
   { db, supplier }: Mill,
   { finish, seconds, waiting }: Summary,
@@ -90,13 +90,13 @@ async function whyEnded(
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
   if (finish !== 'budget') return reasons[finish]
-  // A run or list that has used up its own budget does not stop other runs, so no stop is active.
+  // A run or list with a used-up budget does not block other runs, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
-    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; after ${npmRun('budget --')} --list NAME --credits N: ${npmRun('retry --')} --state unaffordable`
-    : `a run's budget is used up; enqueue its list again with a larger --budget, or: ${npmRun('retry --')} --state unaffordable --budget N`
+    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
+    : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
-/** Allowance for the time that has passed since the summary was made. */
+/** Allowance for the time since the summary was made. */
 const slackSeconds = 10
 
 export function exitOf(
@@ -124,7 +124,7 @@ export function exitOf(
 
 export type Finish = keyof typeof reasons
 
-/** Results of one worker. The keys are the same as in the output of `work -- --json`. */
+/** Results of a worker, with the same keys as the output of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -133,28 +133,22 @@ export interface Summary {
   readonly unknown: number
   /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API. They are included in `unreadable`. */
+  /** Rejections that the API charged for, which `unreadable` also counts. */
   readonly paid_refusal: number
-  /** Answers to a different query. They are included in `unreadable`. */
+  /** Answers to a different query, which `unreadable` also counts. */
   readonly other_query: number
-  /**
-   * Failed, unknown or unreadable tasks in the runs that this worker worked on, including tasks bought by other
-   * workers.
-   */
+  /** Failed, unknown or unreadable tasks in this worker's runs, including tasks bought by other workers. */
   readonly run_failures: number
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
-  /**
-   * Tasks that the API asked to retry later than a drain waits, with the query of the first task; null if there are no
-   * such tasks.
-   */
+  /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   readonly waiting: Waiting | null
-  /** Cost of the same calls at the prices paid before this worker started; null if one of these prices is unknown. */
+  /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
   readonly credits_expected: number | null
-  /** Number of unsuccessful tasks in the worker's runs, by error code. */
+  /** Unsuccessful tasks in this worker's runs, by error code. */
   readonly failures: Readonly<Record<string, number>>
-  /** Median and 95th percentile latency of calls; null if there were no calls. */
+  /** Median and 95th percentile of call latency, or null without calls. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
 }
@@ -165,14 +159,14 @@ export interface Waiting {
   readonly until: string
 }
 
-/** Average price of a call, by price class. */
+/** Average price of a call in each price class. */
 export type Prices = ReadonlyMap<string, number>
 
-/** Window over which the rate is measured. A time shorter than `shortestMs` is too short to measure a rate. */
+/** Window for measuring the rate. No rate is measured over less than `shortestMs`. */
 const paceMs = 60_000
 const shortestMs = 500
 
-/** Counts the calls and tasks that this worker sees. The authoritative counts are in the database. */
+/** Counts the calls and tasks that this worker sees. The database has the authoritative counts. */
 export class Tally {
   readonly #started = performance.now()
   #answered = 0
@@ -207,7 +201,7 @@ export class Tally {
     return this.#calls
   }
 
-  /** Sets the known prices before this worker makes any call. */
+  /** Sets the known prices before the first call. */
   expect(prices: Prices): void {
     this.#prices = prices
   }
@@ -217,7 +211,7 @@ export class Tally {
     this.#latencies.add(seconds)
   }
 
-  /** Counts a recorded call by its task's new state. The price class gives the expected cost. */
+  /** Counts a recorded call by its task's new state. The price class determines the expected cost. */
   ended(state: string, kind = ''): void {
     if (state === 'answered') this.#answered += 1
     if (state === 'failed') this.#failed += 1
@@ -231,7 +225,7 @@ export class Tally {
     this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 
-  /** Tasks completed by this worker. */
+  /** Tasks that this worker has completed. */
   get done(): number {
     return this.#answered + this.#failed + this.#unknown + this.reused
   }
@@ -245,7 +239,7 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** Average cost of the calls that reported a cost. */
+  /** Average cost of calls that reported a cost. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }
@@ -255,7 +249,6 @@ export class Tally {
     return performance.now() - this.#progress
   }
 
-  /** Milliseconds since this worker started. */
   get age(): number {
     return performance.now() - this.#started
   }
@@ -306,7 +299,7 @@ export class Latencies {
     this.#size += 1
   }
 
-  /** Latency quantile for this share of calls, in milliseconds; null before the first call. */
+  /** Returns the latency in milliseconds below which this share of calls lies, or null before the first call. */
   within(share: number): number | null {
     let seen = 0
     for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {

@@ -21,22 +21,20 @@ export interface WorkOptions extends WorkerOptions {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Called when runs have ended. By default, closes and judges these runs. */
+  /** Called when runs have ended. By default, these runs are closed and judged. */
   readonly afterRuns?: AfterRuns
-  /** Called with the worker several times a second. */
+  /** Called several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
 const tickMs = 200
-/**
- * Time after which a drain gives up on an unreachable dependency. Including the shutdown, the drain ends within 40 s.
- */
+/** Time after which a drain gives up on an unreachable system. With the shutdown, the drain ends within 40 s. */
 const giveUpMs = 18_000
-/** Time without an answer after which a database counts as unreachable, even if no connection broke. */
+/** Time without an answer after which the database counts as unreachable, even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 
-/** Works until stopped or until nothing is left to do. Returns the results and the reason for the end. */
+/** Works until stopped or until nothing is left to do. Returns the results and why the worker ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const reach = reachUntil(performance.now() + giveUpMs, options.signal)
   await reach(() => refuseSkew(mill.db))
@@ -59,14 +57,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Retries startup steps while the database is slow or busy. If the database stays unreachable, the error says so. */
+/** Retries startup steps while the database is slow or busy. If it stays unreachable, the error says so. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the average price of each price class. */
+/** Reads each price class's average price. */
 async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   return new Map(
@@ -74,7 +72,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   )
 }
 
-/** Reads from the database the parts of the summary that one worker can't know by itself. */
+/** Reads the parts of the summary that only the database knows. */
 async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
@@ -114,7 +112,7 @@ function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
   outages.mark('the database', true)
 }
 
-/** Returns the reason why a drain is over; null while it is not over. */
+/** Returns why a drain is over, or null. */
 async function drained(
   mill: Mill,
   { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
@@ -132,7 +130,7 @@ async function drained(
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
-  // Other workers hold the remaining slices, and return no slice while the account is stopped.
+  // Other workers hold the remaining slices, and keep them while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })
@@ -141,10 +139,7 @@ async function drained(
   return worker.tally.waiting === null ? null : 'stalled'
 }
 
-/**
- * Reports the files that hold replies that the database did not store. If any reply would be lost, the worker ends with
- * an error after the shutdown.
- */
+/** Reports the files with replies that the database lacks. If replies are lost, the worker ends with an error. */
 async function leaveLog(
   mill: Mill,
   worker: Worker,
@@ -154,7 +149,7 @@ async function leaveLog(
   const logged = left.filter(({ call }) => calls.has(call.id))
   if (logged.length > 0) {
     report(
-      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker that starts here settles what is in ${files.join(' and ')}`,
+      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker on this machine settles the answers in ${files.join(' and ')}`,
     )
   }
   const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')
@@ -174,7 +169,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   )
 }
 
-/** Lets calls in flight finish, returns slices to the queue, and leaves no paid answer in memory. */
+/** Lets calls in flight finish, returns slices to the queue, and leaves no paid answer only in memory. */
 async function putAway(
   mill: Mill,
   { worker, consumer, options }: { worker: Worker; consumer: Consumer; options: WorkOptions },
@@ -186,7 +181,7 @@ async function putAway(
       `waiting for ${worker.dispatch.flying} calls in flight; stop again to abandon them (they may be charged)`,
     )
   }
-  // While the database is unreachable, no reservation succeeds, so there is nothing to wait for.
+  // While the database is unreachable, every reservation fails, so waiting is pointless.
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, mill.config.timeoutMs + putAwayMs)

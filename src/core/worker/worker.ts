@@ -1,4 +1,4 @@
-// One worker: opens its components and connects them.
+// Opens and connects the components of a worker.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -31,9 +31,9 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 export interface WorkerOptions {
   readonly lanes: number
   readonly report: (line: string) => void
-  /** Called at each `Moment`, so that a test can kill the process there. */
+  /** Called at each `Moment`, so that a test can kill the process at that point. */
   readonly at?: (moment: Moment) => void
-  /** Called when a new key is in use. */
+  /** Called when a new key is used. */
   readonly onKey?: (key: Secret) => void
   /** Called with the duration of each paid request, in seconds. */
   readonly onCall?: (seconds: number) => void
@@ -41,7 +41,7 @@ export interface WorkerOptions {
 
 type Parts = Awaited<ReturnType<typeof openParts>>
 
-/** Opens the components that a worker needs first. Replies left in a dead worker's log are settled before anything is bought. */
+/** Opens the components that are needed first. Settles replies in dead workers' logs before anything is bought. */
 async function openParts(mill: Mill, options: WorkerOptions) {
   const { config, db, supplier } = mill
   expectLogFolder(mill)
@@ -57,8 +57,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, rules, options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // The log is opened after the abandoned logs are settled, because removing those logs may free the space that the new
-  // log needs.
+  // The log is opened after abandoned logs are settled, because removing those may free the space that it needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -107,17 +106,17 @@ export function spenderOf(
   }
 }
 
-/** Local date of an instant, and the instant at which that date ends. */
+/** Returns the local date of an instant, and the end of that date. */
 function dayOf(zone: string, time: number): { day: string; ends: number } {
   const wall = wallTime(zone, new Date(time))
   const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
   return { day: formatDate(wall), ends: instantsOf(zone, midnight)[0] ?? time + dayMs }
 }
 
-/** Waits before the next reservation, by kind of failure. */
+/** Pause before the next reservation, by kind of failure. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
-/** One worker with all its components. `work.ts` runs it. */
+/** A worker with all its components. `work.ts` runs it. */
 export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
@@ -188,9 +187,9 @@ export class Worker {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
-  /** Processes a slice until each of its tasks has ended or has to wait. */
+  /** Processes a slice until all its tasks have ended or must wait. */
   async handle(job: SliceJob): Promise<void> {
-    // This worker is shutting down, so another worker takes the slice.
+    // Another worker will take the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
@@ -210,12 +209,12 @@ export class Worker {
     return this.#handling
   }
 
-  /** Milliseconds since the queue last delivered a slice; 0 while a slice is being processed. */
+  /** Milliseconds since the last delivery of a slice, or 0 while a slice is being processed. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Switches to a new key. Replies to calls with the old key stay recorded for the old key. */
+  /** Switches to a new key. Replies to earlier calls are still recorded for the old key. */
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
@@ -232,7 +231,7 @@ export class Worker {
     this.lost.end()
   }
 
-  /** Aborts the calls still in flight. They are recorded as possibly charged. */
+  /** Aborts calls that are still in flight, and records them as possibly charged. */
   async cut(): Promise<void> {
     await this.#api.close()
   }
@@ -258,14 +257,11 @@ export class Worker {
 
   #onGate({ affordable, reused }: Reserved): void {
     this.tally.reused += reused
-    // Near the floor, fewer calls may be in flight than there are lanes.
+    // Near the floor, there may be more lanes than affordable calls.
     if (affordable !== null) this.#lanes.resize(affordable)
   }
 
-  /**
-   * Looks for a later call from the account that was answered with results. Returns false if the database does not
-   * respond.
-   */
+  /** True if a later call from the account was answered with results. False if the database does not respond. */
   async #refutedBefore(task: number): Promise<boolean> {
     try {
       return await keyAnsweredSince(this.#mill.db, task)
@@ -291,8 +287,8 @@ export class Worker {
 const busyDelayMs = 2_000
 
 /**
- * Ends the round of a slice. Tasks that are still open return in a job of the next round. The job is delayed if any of
- * these tasks waits for another worker's call in flight.
+ * Ends a slice's round. Open tasks return in a job for the next round, which is delayed if a task waits for a call by
+ * another worker.
  */
 export async function endSliceRound(
   mill: Mill,
@@ -311,28 +307,28 @@ interface LostAnswersOptions {
   readonly db: Database
   readonly account: number
   readonly steps: Steps
-  /** Requests that may start per second, across all workers; null if there is no limit. */
+  /** Requests per second across all workers, or null for no limit. */
   readonly perSecond: number | null
-  /** Number of lanes free for a call. */
+  /** Number of lanes that are free for a call. */
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
-  /** Called with a reply that is dropped because it adds no information. */
+  /** Called with a reply that is ignored because it contains nothing new. */
   readonly onDropped: (bought: Bought) => void
 }
 
 const everyMs = 500
 
 /**
- * Requests lost answers again if the API repeats its answer for the same idempotency key and charges once. The outcome
- * of a lost call can then be found out, and no query is bought twice.
+ * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. A repeated request
+ * shows how a lost call ended, and no query is bought twice.
  */
 class LostAnswers {
   readonly #options: LostAnswersOptions
   readonly #timer: NodeJS.Timeout
   /**
-   * Time for which the API repeats an answer. The value is undefined before the first answer. Until then, the value
-   * that earlier workers stored in the database applies.
+   * Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
+   * workers applies.
    */
   #replayMs: number | null | undefined = undefined
   #looking = false
@@ -346,7 +342,7 @@ class LostAnswers {
   /** Learns from a reply whether the API repeats answers, and for how long. */
   readReply(reply: Reply): void {
     if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
-    // A proxy that answers instead of the API can't show that the API does not repeat answers.
+    // A proxy's reply does not show whether the API repeats answers.
     if (reply.replayMs === null && reply.status !== 200) return
     this.#replayMs = reply.replayMs
     const { db, account, onTrouble } = this.#options
@@ -356,7 +352,7 @@ class LostAnswers {
     })
   }
 
-  /** True while a lost answer may still arrive. A drain waits for such an answer. */
+  /** True while a lost answer may still arrive. A drain waits for it. */
   async hopes(): Promise<boolean> {
     return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
   }
@@ -396,8 +392,8 @@ class LostAnswers {
   }
 
   /**
-   * Stores only answers, because only an answer shows the outcome of the first request. The API may have sent a
-   * rejection before it looked up the idempotency key.
+   * Stores only answers, because a rejection does not show how the first request ended: the API may have sent it before
+   * it looked up the idempotency key.
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)

@@ -1,5 +1,4 @@
-// Write-ahead log of a worker. Each reply is first written to a file in MILL_HOME, and kept there until the reply is in
-// the database, so a crash loses no received answer.
+// Keeps each reply in a file in MILL_HOME until the reply is in the database, so that a crash loses no received answer.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -32,26 +31,22 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/**
- * Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half of the space may be unused.
- */
+/** Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half the space may be unused. */
 const bytesOfAnswer = 128 * 1024
-/** Interval at which replies are flushed to disk, to protect them from a power failure. */
+/** Interval at which replies are flushed to disk, in case the power fails. */
 const flushMs = 10
 // The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
-/** Maximum size of a record head. Response headers take up at most 64 kB. */
+/** Maximum size of a record's head. Response headers take up to 64 kB. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
-/** Head of a record: a line before the bytes of the body. */
+/** Head of a record: a line before the body's bytes. */
 interface RecordHead extends Provenance {
-  /**
-   * Generation of the record. Records of older generations, which are already settled, may follow the valid records.
-   */
+  /** Generation of the record. Valid records may be followed by settled records from older generations. */
   readonly generation: number
-  /** Size of the body; null if no body was received. */
+  /** Size of the body, or null if none was received. */
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName
@@ -70,24 +65,24 @@ interface LogOptions {
   /** Prefix of the file names, because several databases may share the folder. */
   readonly installation: string
   readonly provenance: Provenance
-  /** Disk space to allocate at the start. */
+  /** Disk space to allocate in advance. */
   readonly bytes: number
 }
 
-/** Files that live workers of this process write to. */
+/** Files to which live workers in this process write. */
 const ownFiles = new Set<string>()
 
 /**
- * Log of one worker, in two segments written alternately. A segment is overwritten once the database has all of its
- * replies, so the space allocated at the start suffices even if the disk fills up later.
+ * A worker's log, with two segments that are written in turn. A segment is overwritten when all its replies are in the
+ * database, so the allocated space suffices even if the disk fills up.
  */
 export class WriteAheadLog {
   readonly #segments: Segment[]
   readonly #bytes: number
   readonly #provenance: Provenance
-  /** Segment that holds the reply to each unsettled call. */
+  /** Segment with the reply to each unsettled call. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that could not be written for lack of space and will be written later. */
+  /** Replies for which there was no space; they are written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -97,7 +92,7 @@ export class WriteAheadLog {
     this.#provenance = provenance
   }
 
-  /** Allocates the disk space. Throws if there is not enough space. */
+  /** Allocates the disk space. Throws if there is too little. */
   static open(options: LogOptions): WriteAheadLog {
     const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -115,7 +110,7 @@ export class WriteAheadLog {
     return new WriteAheadLog(segments, options)
   }
 
-  /** Writes a reply. It survives a crash of this process at once, and a crash of the machine after the next flush. */
+  /** Writes a reply, which then survives a crash of this process and, after the next flush, of the machine. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -144,16 +139,13 @@ export class WriteAheadLog {
     }
   }
 
-  /** Heartbeat: updates the mtime so that workers on other hosts leave the files alone. */
+  /** Heartbeat: updates the mtime so that other hosts leave the files alone. */
   touch(): void {
     for (const segment of this.#segments) segment.touch()
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /**
-   * Closes the log. Empty files are removed. Files with replies remain for the next worker, and are returned with the
-   * calls in them.
-   */
+  /** Closes the log, and removes empty files. Files with replies are kept, and returned with their calls. */
   async close() {
     this.touch()
     await this.#flushing
@@ -162,7 +154,7 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
-  /** Switches to the other segment if the current one is full and the other one is free. */
+  /** Returns the segment to write to. Switches segments if the current one is full and another is free. */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
@@ -171,10 +163,7 @@ export class WriteAheadLog {
     return other
   }
 
-  /**
-   * Flushes appended replies to disk after a short delay, and then flushes replies that were appended during the first
-   * flush.
-   */
+  /** Flushes replies to disk after a short delay, and again if more replies have arrived. */
   async #flush(): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, flushMs))
@@ -216,7 +205,7 @@ class Segment {
     return this.#pending === 0
   }
 
-  /** True if a reply was appended since the last flush began. */
+  /** True if a reply was appended after the last flush began. */
   get dirty(): boolean {
     return this.#dirty
   }
@@ -224,13 +213,13 @@ class Segment {
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
-    // If the write fails, the next record overwrites this record.
+    // If the write fails, the next record overwrites this one.
     this.#end += writeWhole(this.#handle, pieces, this.#end)
     this.#pending += 1
     this.#dirty = true
   }
 
-  /** Releases one reply. After the last reply is released, the segment is restarted. */
+  /** Releases one reply. A segment without unreleased replies starts over. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -248,7 +237,7 @@ class Segment {
     await new Promise((resolve) => fdatasync(this.#handle, resolve))
   }
 
-  /** Returns true if the file remains because it holds replies. */
+  /** Returns true if the file is kept because it contains replies. */
   close(): boolean {
     const stays = !this.free && this.#isThere()
     if (!stays) {
@@ -263,7 +252,7 @@ class Segment {
   }
 
   remove(): void {
-    // The file is not removed if the file at this path is no longer ours.
+    // If the file at this path is no longer ours, it is not removed.
     if (this.#isThere()) rmSync(this.file, { force: true })
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -272,7 +261,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.#end = 0
-    // No record starts with a newline, so readers stop at this newline until the next record overwrites it.
+    // No record starts with a newline, so readers stop here until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 
@@ -280,10 +269,7 @@ class Segment {
     return statsOf(this.file)?.ino === fstatSync(this.#handle).ino
   }
 
-  /**
-   * Creates the file again if it was removed by a person, or by another worker after this process hung for longer than
-   * a lease.
-   */
+  /** Creates the file again if it was removed, by a person or by another worker while this process was frozen. */
   #recreate(): void {
     const bytes = Buffer.alloc(this.#end)
     readSync(this.#handle, bytes, 0, bytes.length, 0)
@@ -303,7 +289,7 @@ function bodyOf(reply: Reply): Buffer | null {
   return reply.kind === 'response' ? reply.body : reply.partial
 }
 
-/** Writes all pieces consecutively, starting at offset `place`. Returns their total size. */
+/** Writes all pieces one after the other, starting at offset `place`. Returns their total size. */
 function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
   const total = pieces.reduce((sum, { length }) => sum + length, 0)
   let done = writevSync(handle, pieces, place)
@@ -316,14 +302,11 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
 export interface LogContent {
   readonly file: string
   readonly replies: readonly LoggedReply[]
-  /** Number of corrupt replies, usually after a power failure. */
+  /** Number of corrupt replies, usually because of a power failure. */
   readonly torn: number
 }
 
-/**
- * Reads the logs of dead workers. On this host, these are the logs whose process is gone. On other hosts, they are the
- * logs with an old mtime.
- */
+/** Reads the logs of dead workers: logs whose process is gone, and logs from other hosts with an old mtime. */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },
@@ -340,8 +323,8 @@ export function readAbandonedLogs(
 }
 
 /**
- * A process in another container may have the same pid. A recent mtime shows that the process that writes the log is
- * alive.
+ * True if a log is abandoned. A process in another container may have the same pid, but a recent mtime shows that the
+ * log's own process is alive.
  */
 function isAbandoned(
   file: string,
@@ -384,7 +367,7 @@ function readSegment(file: string, bytes: Buffer): LogContent {
   return { file, replies, torn }
 }
 
-/** Reads the head of a record. Returns null if no record starts at `start`. */
+/** Reads a record's head, or returns null if no record begins at `start`. */
 function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
   const length = bytes.subarray(start, start + longestHead).indexOf('\n')
   if (length <= 0) return null
@@ -401,7 +384,7 @@ function reviveReply(head: object, body: Buffer | null): Reply {
   return { ...head, ...time, body, partial: body } as unknown as Reply
 }
 
-/** Renames a log whose replies belong to no known call, so that no worker reads the log again. Returns the new name. */
+/** Renames a log whose replies belong to no known call, so that it is not read again. Returns the new name. */
 export function setLogAside(file: string): string {
   const aside = `${file}.left`
   ifThere(() => renameSync(file, aside))
@@ -417,7 +400,7 @@ function ifThere<T>(look: () => T): T | null {
   }
 }
 
-/** Returns undefined if the file or its folder does not exist. */
+/** Reads a file's status, or returns undefined if the file or its folder is missing. */
 function statsOf(file: string): Stats | undefined {
   try {
     return statSync(file)
@@ -427,7 +410,7 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-/** Folder for the logs of all workers that share MILL_HOME. */
+/** Returns the folder for the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
@@ -447,7 +430,7 @@ export function expectLogFolder(mill: Mill): void {
 }
 
 /**
- * Opens a worker's log with space for all answers that may wait at once. If there is not enough space, throws before
+ * Opens a worker's log with space for all answers that may wait at once. If there is too little space, throws before
  * anything is bought.
  */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {

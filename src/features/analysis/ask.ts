@@ -12,24 +12,22 @@ import { Misuse } from '../../base/errors.ts'
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /**
-   * Index of the value that is a day. If the value is "newest", it is replaced with a date before the statement runs.
-   */
+  /** Index of the value that is a day. The value "newest" is replaced with a date before the statement runs. */
   readonly day?: number
   readonly timeoutMs: number
   /** Origins of answers to show. If undefined, the database default applies, which is normally live. */
   readonly origins?: string | undefined
-  /** If true, includes the answers of suspect runs. */
+  /** If true, answers from suspect runs are included. */
   readonly suspects?: boolean
   readonly slice?: Slice | undefined
-  /** Aborted when the result is no longer needed. The statement is then cancelled. */
+  /** Aborted when the result is no longer needed, which cancels the statement. */
   readonly signal?: AbortSignal
   /**
-   * Maximum number of characters read per cell. Longer cells end in an ellipsis. If undefined, there is no limit. With
-   * a limit, results come in small batches.
+   * Maximum number of characters per cell. Longer cells end in an ellipsis. With a limit, results come in small
+   * batches.
    */
   readonly cell?: number
-  /** Called with the connection before the statement runs. The connection is closed after the result is read. */
+  /** Called with the connection before the statement runs. The connection is closed after the result has been read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
   /** Called once if there is no read-only role. */
   readonly warn: (line: string) => void
@@ -68,13 +66,13 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   }
 }
 
-/** Rolls back the transaction, which also resets its settings. The transaction changed no data. */
+/** Rolls back the transaction, which changed no data, to reset its settings. */
 async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')
     client.release(ends)
   } catch {
-    // The connection is broken, so the pool drops it. The first error is the one to report.
+    // The connection is broken, so the pool drops it. The first error is reported.
     client.release(true)
   }
 }
@@ -96,7 +94,6 @@ async function beginReading(
 ): Promise<void> {
   await client.query('begin read only')
   const settings = {
-    // Unless suspect runs are requested, the database default applies.
     ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // All rows are read, so the planner must not optimize for the first rows.
     cursor_tuple_fraction: '1',
@@ -105,10 +102,7 @@ async function beginReading(
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 
-/**
- * Resolves the day in advance. A constant date, unlike an expression, lets the planner restrict the statement to that
- * day's rows.
- */
+/** Replaces "newest" with a date. With a constant date, the planner can restrict the statement to that day's rows. */
 async function nameDay(
   client: PoolClient,
   { values = [], day, slice, warn }: Inquiry,
@@ -139,7 +133,7 @@ interface EmptyDay {
   readonly weight: number | null
 }
 
-/** Explains an empty result if the requested day is the reason. */
+/** Explains an empty result if it is due to the requested day. */
 async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void> {
   const { values = [], day: index, slice, warn } = inquiry
   const day = index === undefined ? (slice?.until ?? slice?.since) : values[index]
@@ -179,17 +173,14 @@ function emptyReason(day: string, found: EmptyDay): string | null {
   if (!planned)
     return `no rows: no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
-    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights says why`
+    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
   }
   return weight === 0
-    ? `no rows: all queries on ${day} have weight 0, so nothing has a share`
+    ? `no rows: all queries on ${day} have weight 0, so no domain has a share`
     : null
 }
 
-/**
- * Cancels the connection's statement when the result is no longer needed. Await the returned function before reusing
- * the connection.
- */
+/** Cancels the statement when its result is no longer needed. Await the returned function before the next statement. */
 async function cancelOn(
   pool: Pool,
   client: PoolClient,
@@ -200,7 +191,7 @@ async function cancelOn(
   const pid = rows[0]?.pid ?? 0
   let ended: Promise<unknown> = Promise.resolve()
   const end = () => {
-    // If a statement can't be cancelled, its time limit applies.
+    // If cancelling fails, the time limit still applies.
     ended = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined)
   }
   signal.addEventListener('abort', end, { once: true })
@@ -213,9 +204,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/**
- * Converts a database error to one line with the server's hint, because a mistake in an analyst's SQL is not our bug.
- */
+/** Converts a database error to one line with the server's hint. A mistake in an analyst's SQL is not our bug. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -234,7 +223,7 @@ function explain(error: unknown): unknown {
 }
 
 function refuse(error: pg.DatabaseError): Misuse {
-  // The server's message may be in another language, but it contains the table name.
+  // The server's message may be in another language, but the table name is always in it.
   const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
   const got =
     kept === undefined
@@ -247,17 +236,17 @@ function refuse(error: pg.DatabaseError): Misuse {
 }
 
 /**
- * Functions with which read-only SQL could change its role or time limit, or affect other sessions. Some functions
- * change settings, or take locks that outlive a transaction. Other functions execute a string as SQL, and the string
- * could hide anything.
+ * Functions with which read-only SQL could change its role or time limit, or affect other connections. Some functions
+ * change settings or take locks that outlive a transaction, and some execute a string as SQL, which could hide
+ * anything.
  */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
 
-/** Unicode-escaped identifiers, which could hide any name. */
+/** Identifiers with Unicode escapes, which could hide any name. */
 const spelled = /u&\s*["']/i
 
-/** Schema of tables that analysts create, which may contain anything. */
+/** Schema for analysts' own tables, which may contain anything. */
 const theirs = /\bscratch\b/i
 
 /** Rejects untrusted SQL that could do more than read. */
@@ -274,11 +263,11 @@ interface LoginOrder {
   /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
-  /** Id of the database that the login must connect to. */
+  /** Id of the database to which the login must connect. */
   readonly installation: string
 }
 
-/** A statement can't exceed the login's rights, even if it switches to another role. */
+/** Opens the analysts' login. Statements cannot exceed its rights, even if they switch roles. */
 export async function openAnalyst({
   url,
   installation,
@@ -305,7 +294,7 @@ function refused(expected: string, got: string): Misuse {
 interface Login {
   readonly login: string
   readonly database: string
-  /** True if the login may read or change internal tables, or may switch to a role with these rights. */
+  /** True if the login may read or change internal tables, or switch to a role that may. */
   readonly more: boolean
 }
 

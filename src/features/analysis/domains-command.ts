@@ -1,4 +1,4 @@
-// The domains command: lists, adds, changes and removes our own and rivals' domains, from flags or a file.
+// Runs the `domains` command: lists and changes our own and rivals' domains, from flags or a file.
 import { npmRun } from '../../base/cli/commands.ts'
 import { join } from 'node:path'
 import { isSite, siteName } from '../../base/address.ts'
@@ -35,13 +35,13 @@ interface DomainFlags {
 
 const shipped = 'inputs/config/domains.csv'
 
-/** Shows or changes the tables of our own and rivals' domains. No other command writes these tables. */
+/** Shows or changes the tables of domains. No other command writes these tables. */
 export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const { options, args, env, closers } = call
   const [action = 'list', subject] = args
   const config = readConfig(env)
   const today = localDate(config.zone, new Date())
-  // The input is parsed and validated before anything is opened, so that a mistake changes nothing.
+  // The input is validated before anything is opened, so that a mistake changes nothing.
   const work = await prepare(call, today)
   const open = { config, closers, say, name: 'domains', connections: 1 }
   const mill = await openMill(work === null ? { ...open, reading: true } : open)
@@ -56,7 +56,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** Prepares an action that changes a table. Returns null for a read-only action. */
+/** Prepares an action that changes a table, or returns null for a read-only action. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
@@ -90,7 +90,7 @@ async function prepare(
   }
 }
 
-/** Parses the flags by the same rules as a line in a file. */
+/** Parses the flags by the rules for a line in a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -124,7 +124,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Loads the domains in a file if the database has no domains yet. The demo uses this function. */
+/** Loads the domains from a file if the database has none yet. Used by the demo. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
@@ -135,16 +135,13 @@ export async function loadFirstDomains(
   await changeDomains(db, 'demo', (trx) => loadDomains(trx, loading))
 }
 
-/** A row of a small CSV file, by column name. */
+/** A row in a small CSV file, by column name. */
 interface NamedRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
 }
 
-/**
- * Finds the optional columns that a file contains. A value in the table remains unchanged if its column is missing from
- * the file.
- */
+/** Finds the optional columns in a file. If a column is missing, the stored values stay unchanged. */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }
@@ -178,7 +175,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
   const rival = readSwitch(fields.get('rival') || 'no')
   if (rival === null)
     complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
-  // Without a label, the domain is displayed as typed.
+  // Without a label, the domain is displayed as it was typed.
   const written = domain.includes('/') ? domain : typed.toLowerCase().replace(/^www\./, '')
   return {
     domain,

@@ -1,4 +1,4 @@
-// Our own and rivals' domains, and changes to them.
+// Reads and changes our own and rivals' domains.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -6,18 +6,18 @@ import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
-/** One of our own domains or a rival's domain, with its label and period. Empty dates are null. */
+/** A domain of our own or of a rival, with its label and period. Missing dates are null. */
 export interface OwnDomain {
   readonly domain: string
   readonly label: string
-  /** The domain's brand; null if the label is the brand. */
+  /** The domain's brand, or null if it is the same as the label. */
   readonly brand: string | null
   readonly since: string | null
   readonly until: string | null
   readonly rival: boolean
 }
 
-/** Optional columns present in a domains file. */
+/** Optional columns that a domains file contains. */
 export interface FileColumns {
   readonly brands: boolean
   readonly rivals: boolean
@@ -35,8 +35,8 @@ interface Loading extends FileColumns {
 }
 
 /**
- * Updates the tables of our own and rivals' domains to match the given lines, without rewriting the past. A changed or
- * removed line ends yesterday, and the new line starts today. Dates given in a line are used as they are.
+ * Updates the domain tables to match the given lines without rewriting the past. A changed or removed line ends
+ * yesterday, and a new line starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -56,7 +56,7 @@ async function loadTable(
     const line = own.find((each) => isSame(each, row, { today, brands }))
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
-      // The stored line starts today or later, so it can't end yesterday and is deleted.
+      // The stored line starts today or later, so it cannot end yesterday.
       await trx
         .deleteFrom(table)
         .where('domain', '=', row.domain)
@@ -76,16 +76,13 @@ async function loadTable(
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
-    // A domain that was never in the table is added without a start date, so that its whole history counts.
+    // A new domain is added without a start date, so that its whole history counts.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
 }
 
-/**
- * Compares a line with a row. A line without a start date stands for the current row, or for the row that ends on the
- * same day as the line.
- */
+/** Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end. */
 function isSame(
   line: OwnDomain,
   row: Omit<OwnDomain, 'rival'>,
@@ -108,12 +105,12 @@ export async function readOursOn(db: Database, date: string): Promise<readonly s
   return rows.map(({ domain }) => domain)
 }
 
-/** A line removed or added by a command. */
+/** A line that a command removed or added. */
 interface DomainChange extends OwnDomain {
   readonly change: 'removed' | 'added'
 }
 
-/** Our own domains, then rivals' domains, oldest line first. */
+/** Reads our own domains, and then the rivals' domains, oldest line first. */
 export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]> {
   const lines = (table: DomainTable) =>
     db
@@ -158,7 +155,7 @@ function missing(from: readonly OwnDomain[], among: readonly OwnDomain[]): reado
   return from.filter((line) => !there.has(JSON.stringify(line)))
 }
 
-/** Adds a domain of our own or of a rival, with its label and period. Replaces a line with the same start date. */
+/** Adds a domain of our own or of a rival. Replaces a line with the same start date. */
 export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<void> {
   const { domain, label, brand, since, until } = line
   await trx
@@ -170,7 +167,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
 
 const tables = ['own_domains', 'rival_domains'] as const
 
-/** Ends all of a domain's lines on a day. Deletes lines that start later. */
+/** Ends all of a domain's lines on a day, and deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -186,7 +183,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command. A second call redoes the command. */
+/** Undoes the last command. Undoing an undo makes the changes again. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')
@@ -219,13 +216,13 @@ export interface DomainDay {
   readonly top3: number
   readonly top10: number
   readonly top20: number
-  /** Share of voice; null on a day without weights. */
+  /** Share of voice, or null if the day has no weights. */
   readonly share: number | null
   /** True if there are too few answers for a comparison with other days. */
   readonly thin: boolean
 }
 
-/** Reads the sums for a domain, day by day, across all queries. */
+/** Reads a domain's daily sums across all queries. */
 export function readDomainDays(
   db: Database,
   { domain, ...span }: DomainSpan,
@@ -237,28 +234,28 @@ export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** The tag `*` stands for all queries. */
+/** A selection of domains and days. The tag `*` stands for all queries. */
 interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
 }
 
 /**
- * Reads the sums for some domains, day by day. The numbers are the same as in analysis.share_of_voice and
- * position_buckets, but only for these domains. A domain without a row had no results on that day.
+ * Reads the daily sums of some domains. The numbers match analysis.share_of_voice and position_buckets. A domain
+ * without a row had no results on that day.
  */
 export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: one in a result, one of our own, or a rival's. */
+/** A known domain: it appears in a result, or is our own or a rival's. */
 export interface KnownDomain {
   readonly domain: string
-  /** Our label, if the domain is or was our own. */
+  /** Our label, if the domain is or was ours. */
   readonly label: string | null
 }
 
-/** Finds a domain, our own site or a rival's site by name; null if no answer or domain line contains the name. */
+/** Finds a domain by name, or returns null if no answer or domain line contains it. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const known = await db
     .selectNoFrom((eb) => [
@@ -284,7 +281,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
 export interface DomainRow {
   readonly domain: string
   readonly ours: boolean
-  /** Share of clicks across all answered queries: on the later day, and on the earlier day. */
+  /** `share` and `previousShare` are shares of clicks across all answered queries, on the later and the earlier day. */
   readonly share: number
   readonly previousShare: number
   readonly ranked: number
@@ -292,14 +289,14 @@ export interface DomainRow {
 }
 
 /**
- * Domains by their share on the last answered day of a span, compared with the first answered day. Our own domains come
- * first.
+ * Reads domains by their share on the last answered day of a span, compared with the first answered day. Our own
+ * domains come first.
  */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
 
-/** Position change for one query between the last known answers on two days. */
+/** A position change for one query, between the last known answers on two days. */
 export interface PlaceMove {
   readonly queryId: string
   readonly q: string
@@ -308,11 +305,11 @@ export interface PlaceMove {
   readonly position: number | null
   readonly previousDate: string
   readonly runDate: string
-  /** Clicks won or lost, computed from the query's weight and the click curve. */
+  /** Clicks won or lost, estimated from the query's weight and the click curve. */
   readonly clicks: number
 }
 
-/** A domain's position changes between two days, largest gains and losses first. */
+/** Reads a domain's position changes between two days, largest gains and losses first. */
 export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
 }
@@ -325,12 +322,12 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/** Reads the domains that won clicks from a given domain or lost clicks to that domain, most clicks first. */
+/** Reads the domains that exchanged clicks with a given domain, most clicks first. */
 export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
-/** A page on a domain in the last known answers up to a day. */
+/** A domain's page in the last known answers up to a day. */
 export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
@@ -340,7 +337,7 @@ export interface DomainPage {
   readonly exampleId: string
 }
 
-/** Pages on a domain in the last known answers up to a day. Pages that rank for the most queries come first. */
+/** Reads a domain's pages in the last known answers up to a day. Pages that rank for the most queries come first. */
 export function readDomainPages(
   db: Database,
   { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
@@ -357,7 +354,7 @@ export interface Rival {
   readonly best: number
 }
 
-/** Domains in the last known answers that show a given domain, most frequent first. */
+/** Reads the domains that share answers with a given domain, most frequent first. */
 export function readRivals(db: Database, { domain, until }: Pick<DomainSpan, 'domain' | 'until'>) {
   return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

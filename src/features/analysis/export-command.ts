@@ -1,4 +1,4 @@
-// The export command: writes a relation or a statement's result to a file.
+// Runs the `export` command: writes a relation or a statement's result to a file.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -45,13 +45,15 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const choose = readChoice({ question, where, args })
   if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
   if (to === '-' && options.json === true) {
-    throw new Misuse('expected --json with --to FILE, got -, where the rows are printed')
+    throw new Misuse('expected --to FILE with --json, got --to -, which prints the rows to stdout')
   }
   const path = callerPath(env, to)
   const target = to === '-' ? null : await findTarget(path, to)
   const format = chooseFormat(target, options.format)
   if (bom && format !== 'csv') {
-    throw new Misuse(`expected --bom with --format csv, got ${format}, which has no such mark`)
+    throw new Misuse(
+      `expected --bom with --format csv, got ${format}, which has no byte order mark`,
+    )
   }
   const delimiter = chooseDelimiter(options.delimiter, format)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
@@ -82,10 +84,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/**
- * Chooses the format from the flag or from the file extension. Rejects a file whose format contradicts its extension,
- * because it would mislead readers.
- */
+/** Chooses the format by the flag or by the file extension. Rejects a contradiction, which would mislead readers. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -106,7 +105,7 @@ function chooseDelimiter(typed: string, format: Format): string {
   const name = wordFlag('delimiter', typed, Object.keys(delimiterNames))
   const delimiter = delimiterNames[name] ?? ','
   if (delimiter === ',' || format === 'csv') return delimiter
-  throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has none`)
+  throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has no delimiter`)
 }
 
 async function* countRows(
@@ -129,7 +128,6 @@ async function write(
     case 'ndjson':
       return writeRows(batches, format, options)
     case 'parquet':
-      // The module is loaded only when it is needed.
       return (await import('./parquet.ts')).writeParquet(batches)
     case 'xlsx':
       return (await import('./workbook.ts')).writeWorkbook(batches, say)
@@ -147,10 +145,7 @@ interface TypedChoice {
 
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
-/**
- * Finds the relation, question or SQL that was typed. Where possible, rejects invalid input before the database is
- * opened.
- */
+/** Finds the relation, question or SQL. Rejects invalid input before the database is opened, where possible. */
 export function readChoice({
   question,
   where,
@@ -191,11 +186,11 @@ function nameOf(question: string): string {
   return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
-/** Finds a table or view by the name that was typed, and returns the name quoted for SQL. */
+/** Finds a table or view by the typed name, and returns the name quoted for SQL. */
 async function findRelation(db: Database, typed: string): Promise<string> {
   const rows = await readRows<{ name: string; quoted: string }>(db, 'list_relations', {})
   const wanted = typed.trim().toLowerCase()
-  // Analysts' views come first. No table has the same name as a view.
+  // Analyst views come first. No table has the same name as a view.
   const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
   if (found !== undefined) return found.quoted
   const near = rows
@@ -209,7 +204,7 @@ async function findRelation(db: Database, typed: string): Promise<string> {
   )
 }
 
-/** Columns that contain a row's time, in order of preference. */
+/** Columns with a row's time, in order of preference. */
 const times = [
   ...['run_date', 'date', 'day', 'fetched_at', 'at', 'due_at', 'sent_at', 'received_at'],
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
@@ -223,7 +218,7 @@ interface RowChoice {
   readonly where: string | undefined
 }
 
-/** Builds the statement that reads a relation's selected rows. */
+/** Builds the statement that reads the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,
@@ -232,7 +227,7 @@ async function selectRows(
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
-    // The line break ends a trailing comment, which would otherwise include the closing parenthesis.
+    // Without the line break, a trailing comment would include the closing parenthesis.
     ...(where === undefined ? [] : [`(${where}\n)`]),
     ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
     ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
@@ -246,13 +241,13 @@ async function findTime(db: Database, relation: string): Promise<string> {
   const [found] = rows
   if (found !== undefined) return found.name
   throw new Misuse(
-    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
+    `expected a table or view with a time column for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
   )
 }
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server preserves all digits of numbers and times, and each column's type. Parsing and formatting the values in
-  // this process would lose both. The statement selects `line.*`, because a column may be named line.
+  // The server writes the JSON, because it knows each column's type and all digits of numbers and times. The statement
+  // selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

@@ -1,4 +1,4 @@
-// Reads the data for a report.
+// Reads a report's data.
 
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
@@ -16,15 +16,15 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** Report data, in addition to the data on the desk's pages. */
+/** A report's data, apart from the data that desk pages also show. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
-  /** Conditions on the queries, which must all hold. If empty, the report covers all queries. */
+  /** Conditions that the queries must all meet. If empty, the report covers all queries. */
   readonly narrowed: readonly string[]
   readonly span: ReadSpan
-  /** Suspect runs in the span. Their answers are excluded. */
+  /** Suspect runs in the span, whose answers are left out. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
-  /** Sums for the selected domains and the largest domains, day by day. */
+  /** Daily sums for the selected domains and the largest domains. */
   readonly shares: readonly HeldDay[]
   readonly ranks: readonly RankPoint[]
   readonly variants: readonly Variant[]
@@ -32,20 +32,20 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
 }
 
 export interface FigureOptions {
-  /** Queries and days that the views are already restricted to. */
+  /** Queries and days to which the views are already restricted. */
   readonly slice: Slice
-  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest domains. */
+  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest. */
   readonly domains: readonly string[]
-  /** Day on which a domain must be our own to be shown as our own. */
+  /** Day on which a domain must be ours to be shown as ours. */
   readonly today: string
 }
 
-// Default and maximum numbers of days in a chart. A chart with more points than `most` would be unreadable.
+// Default and maximum numbers of days in a chart. A chart with more days would be unreadable.
 const days = { days: 90, most: 400 } as const
 const mostShares = 8
 const greatestShown = 6
 
-/** Reads all figures in one snapshot, because numbers on one page must be consistent. */
+/** Reads all figures in one snapshot, because the numbers in a report must agree. */
 export async function readFigures(trx: Database, options: FigureOptions): Promise<Figures> {
   const { slice } = options
   const { newest, ...summary } = await readReportSummary(trx, slice)
@@ -75,10 +75,10 @@ export async function readFigures(trx: Database, options: FigureOptions): Promis
   }
 }
 
-/** Maximum number of domains on the page: the number of line colors. */
+/** Maximum number of domains on the page, which is the number of line colors. */
 export const mostDomains = 8
 
-/** Number of the largest domains to show if no domain is our own and none was requested. */
+/** Number of the largest domains to show if no domain is ours or requested. */
 const strangers = 3
 
 async function chooseDomains(
@@ -113,18 +113,17 @@ async function chooseDomains(
 
 interface ReportSummary {
   readonly origins: readonly string[]
-  /** Newest full day. */
   readonly day: string | null
-  /** Day that the newest full day is compared with; null if there is no such day. */
+  /** Day with which the newest full day is compared, or null. */
   readonly previous: string | null
-  /** Newest day with planned queries. */
+  /** Newest day for which queries were planned. */
   readonly newest: string | null
   readonly queries: number
   readonly answers: number
   readonly credits: number
 }
 
-/** Reads the summary from views already restricted to the slice. */
+/** Reads the summary from views that are already restricted to the slice. */
 async function readReportSummary(
   trx: Database,
   { conditions, since, until }: Slice,
@@ -141,8 +140,8 @@ async function readReportSummary(
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
- * True if the reader may read the internal tables. Analysts' logins may not read these tables. Call this function
- * before reading, because a denied read would abort the transaction, and the page with it.
+ * True if the reader may read the internal tables, which analysts may not. Check this first, because a denied read
+ * would abort the page's transaction.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { may } = await trx

@@ -1,4 +1,4 @@
-// The library of named questions: reads sql/queries, and binds the values that were typed to a question's parameters.
+// Reads the named questions in `sql/queries`, and binds typed values to their parameters.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -14,25 +14,25 @@ const domains: readonly string[] = ['domain', 'rival']
 interface Parameter {
   readonly name: string
   readonly meaning: string
-  /** Default value; undefined if the parameter is required, and null if the parameter may be empty. */
+  /** Default value: undefined if the parameter is required, null if it may be empty. */
   readonly fallback: string | null | undefined
-  /** Allowed values. If undefined, any value is allowed. */
+  /** Allowed values, or undefined for any value. */
   readonly choices?: readonly string[]
 }
 
 export interface Question {
   /** Name of the question's file. For a variant, a dash and the variant's name follow, as in `keyword-history`. */
   readonly name: string
-  /** First line of the file: the question in words. */
+  /** The file's first line, which states the question in words. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
-  /** Flags that restrict the views behind this question to some queries or days. */
+  /** Flags that restrict the question's views to some queries or days. */
   readonly narrows: readonly string[]
-  /** The statement, with $1, $2 … in place of the parameters, in order. */
+  /** The statement, with $1, $2 … in place of the parameters. */
   readonly sql: string
 }
 
-/** Reads the whole library, sorted by name. */
+/** Reads all questions, sorted by name. */
 export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -43,7 +43,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
 }
 
 /**
- * Splits a file into its questions. The first question takes the file's name. Each further question starts with `--
+ * Splits a file into its questions. The first question is named after the file. Each further question starts with `--
  * show NAME:`.
  */
 function parseFile(file: string, text: string): readonly Question[] {
@@ -57,13 +57,13 @@ function parseFile(file: string, text: string): readonly Question[] {
   ]
 }
 
-/** Parses a question: a line with the question in words, a line per parameter, and then the statement. */
+/** Parses a question: a line with the question in words, a line for each parameter, and the statement. */
 export function parseQuestion(name: string, text: string): Question {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // If a question does not accept slice flags, its second line gives the reason.
+  // A question that accepts no slice flags says why in its second line.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -95,13 +95,13 @@ interface BoundQuestion {
   readonly slice: Slice
 }
 
-/** Reads the values of a question's parameters, and its slice, from flags such as `--domain example.com`. */
+/** Reads a question's parameters and slice from flags such as `--domain example.com`. */
 export function bindParameters(question: Question, flags: readonly string[]): BoundQuestion {
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // If two days are given, the later day is the question's day.
+  // If two days are given, the later one is the question's day.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -112,7 +112,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
         `expected --${parameter} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
       )
     }
-    // Domains are normalized, because the views contain domains in normalized form.
+    // The views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type ${npmRun('sql --')} ${name} --${parameter} …`,
@@ -134,7 +134,7 @@ function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags
 
 type GivenFlags = Map<string, readonly string[]>
 
-/** Reads flags. Returns all values of each flag, in order. */
+/** Reads flags, and returns all values of each flag, in order. */
 export function readFlags(flags: readonly string[]): GivenFlags {
   const given: GivenFlags = new Map()
   for (let index = 0; index < flags.length; index++) {
@@ -162,9 +162,9 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
   return day === -1 ? asked : { ...asked, day }
 }
 
-/** Finds a question by name, or treats what was typed as SQL. */
+/** Finds a question by name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Question names contain no spaces, but every SQL statement contains at least one space.
+  // Question names contain no spaces, and SQL statements always contain one.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
   const show = given.get('show')?.at(-1)

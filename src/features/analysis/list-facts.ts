@@ -1,4 +1,4 @@
-// Reads facts about a list and its members.
+// Reads facts about a list and its queries.
 
 import type { Database } from '../../base/database/database.ts'
 import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
@@ -8,7 +8,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 
 export type ListFacts = Awaited<ReturnType<typeof readListFacts>>[number]
 
-/** Reads all lists, or one given list, each with its newest run. */
+/** Reads all lists, or one list, with their newest runs. */
 export function readListFacts(db: Database, only: number | null) {
   return db
     .selectFrom('lists')
@@ -57,7 +57,7 @@ export function readListFacts(db: Database, only: number | null) {
     .execute()
 }
 
-/** Time at which a list was last read. */
+/** Selects the time at which a list was last read. */
 export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
   return eb
     .selectFrom('list_queries as others')
@@ -65,7 +65,7 @@ export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
     .whereRef('others.list_id', '=', 'lists.id')
 }
 
-/** Number of queries on a list on one day, by outcome. */
+/** A list's queries on one day, counted by outcome. */
 export interface ListCoverage {
   readonly planned: number
   readonly answered: number
@@ -75,10 +75,7 @@ export interface ListCoverage {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /**
-   * Queries whose answer is unreadable, is suspect or has a hidden origin, and queries that were unaffordable or
-   * cancelled.
-   */
+  /** Queries with an unreadable, suspect or hidden answer, and queries that were unaffordable or cancelled. */
   readonly others: number
 }
 
@@ -92,8 +89,8 @@ interface ListRunDay {
 export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
- * A list's coverage and cost, day by day, newest first. Each day's coverage is read through `cached`, with a key that
- * changes only when the coverage changes. The key is null if the day's sums are not stored.
+ * Reads a list's daily coverage and cost, newest first. Coverage is read through `cached`, with a key that changes only
+ * if the coverage changes. The key is null if the day's sums are not stored.
  */
 export async function readListDays(
   db: Database,
@@ -121,13 +118,13 @@ interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** If true, reads only members whose line differs from the query. */
+  /** If true, reads only queries whose line in the list differs from the query. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number
 }
 
-/** Members of a list, highest weight first, followed by queries that are no longer on the list. */
+/** Reads a list's queries, highest weight first, and then queries that are no longer in the list. */
 export function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,
@@ -178,7 +175,7 @@ export function readListMembers(
     .execute()
 }
 
-/** Lines rejected by a run, in order. */
+/** Reads the lines that a run rejected, in order. */
 export function readRejectedLines(db: Database, run: number) {
   return db
     .selectFrom('rejected_lines')

@@ -1,17 +1,17 @@
-// Analysts' notes about days.
+// Reads analysts' notes about days.
 import type { Database } from '../../base/database/database.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
 export type Note = Readonly<Awaited<ReturnType<typeof readNotes>>[number]>
 
-/** Notes that apply to the given tags, oldest first. Notes about all queries apply to each tag. */
+/** Reads the notes for the given tags, oldest first. Notes about all queries apply to every tag. */
 export function readNotes(db: Database, tags: readonly string[]) {
   return notes(db)
     .where((eb) => eb('tag', '=', eb.fn.any(eb.val(['*', ...tags]))))
     .execute()
 }
 
-/** Notes about all queries within a period, oldest first. Charts show these notes. */
+/** Reads notes about all queries in a period, oldest first, for charts. */
 export function readNotesBetween(db: Database, { since, until }: DaySpan) {
   return notes(db)
     .where('tag', '=', '*')

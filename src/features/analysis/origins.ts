@@ -1,4 +1,4 @@
-// Origins of the answers that are included in the analysis.
+// Chooses the answer origins that the analysis includes.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -6,7 +6,7 @@ import { Misuse } from '../../base/errors.ts'
 
 const origins = ['live', 'test', 'sandbox'] as const
 
-/** Validates the origins that were typed, and returns them in the setting's format. */
+/** Validates typed origins, and returns them in the setting's format. */
 export function readOrigins(typed: string): string {
   const named = typed
     .split(',')
@@ -19,7 +19,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Origins of the stored answers, if no answer has an origin that the views show; otherwise null. */
+/** Returns the origins of all stored answers if the views show none of them, or null otherwise. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const rows = await readRows<{ shown: boolean; there: string | null }>(db, 'read_hidden_origins', {
     asked: asked ?? null,
@@ -28,7 +28,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
   return found === undefined || found.shown ? null : found.there
 }
 
-/** Hint if the database has answers, but none with an origin that the views show; otherwise null. */
+/** Returns a hint if the database has answers but the views show none of them, or null otherwise. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
@@ -36,8 +36,8 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 }
 
 /**
- * Default origins for a reader: in an embedded database without live answers, the origins of the stored answers. For a
- * configured database, the user specifies the origins.
+ * Returns a reader's default origins. An embedded database without live answers shows the origins of its answers. For a
+ * configured database, the user chooses the origins.
  */
 export async function firstOrigins(
   db: Database,
@@ -54,7 +54,7 @@ export async function firstOrigins(
   return there
 }
 
-/** Changes the default origins that the views in this database show. Intended for demonstrations. */
+/** Changes the default origins for the views in this database, for demonstrations. */
 export async function setOrigins(db: Database, shown: string): Promise<void> {
   const { name } = await db
     .selectNoFrom(({ fn }) => fn<string>('current_database').as('name'))

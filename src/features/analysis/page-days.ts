@@ -1,11 +1,11 @@
-// Reads a page's positions, day by day, and their changes.
+// Reads a page's daily positions, and their changes.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Finds a page by id; null if there is no such page. */
+/** Finds a page by id, or returns null if there is none. */
 export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
@@ -26,10 +26,10 @@ export interface PageDay {
   readonly search: number
 }
 
-/** Maximum number of positions read per page. */
+/** Maximum number of positions to read per page. */
 export const mostPageDays = 20_000
 
-/** Reads all of a page's positions, under every spelling of its URL, newest first. */
+/** Reads a page's positions, under all spellings of its URL, newest first. */
 export function readPageDays(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },
@@ -37,17 +37,17 @@ export function readPageDays(
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** Newest answer, within the period, to a query that was bought again after the page ranked for the query. */
+/** The newest answer in a period to a query for which the page once ranked. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
   readonly search: number
   readonly depth: number
-  /** Domain at the page's last position. */
+  /** Domain that now has the page's last position. */
   readonly taker: string | null
 }
 
-/** Newest answers to some queries, each with the domain at the page's last position. */
+/** Reads the newest answers to some queries, each with the domain that now has the page's last position. */
 export function readNewestAnswers(
   db: Database,
   places: readonly { readonly queryId: string; readonly position: number }[],
@@ -61,7 +61,7 @@ export function readNewestAnswers(
   })
 }
 
-/** Reads the sums for a page, under every spelling of its URL, day by day. They are computed like a domain's sums. */
+/** Reads a page's daily sums, under all spellings of its URL. A domain's sums are computed in the same way. */
 export function readPageHoldings(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },
@@ -69,16 +69,13 @@ export function readPageHoldings(
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
-/** A page's position change for one query, between the last known answers on two days. */
+/** A page's position change for a query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
-  /**
-   * Domain that now has the page's previous position; null if that domain is unknown, or if the page had no previous
-   * position.
-   */
+  /** Domain that now has the page's previous position, or null if it is unknown or there was no previous position. */
   readonly taker: string | null
 }
 
-/** A page's position changes, under every spelling of its URL, between two days, largest gains and losses first. */
+/** Reads a page's position changes between two days, under all spellings of its URL, largest changes first. */
 export function readPageMoves(
   db: Database,
   { key, since, until }: DaySpan & { readonly key: string },

@@ -1,13 +1,13 @@
-// Writes rows as a Parquet file, group by group.
+// Writes rows as a Parquet file, one row group at a time.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// Number of rows per row group. A row group is the unit that readers can skip and that must fit in memory.
+// Number of rows per row group. Readers can skip a group, and must be able to hold it in memory.
 const groupRows = 20_000
-// Groups that contain bodies are limited by size, because bodies are long.
+// Groups with bodies are limited by size, because bodies are long.
 const groupCharacters = 8_000_000
 
-/** Writes rows as one Parquet file, one row group at a time, so that memory use is constant. */
+/** Writes rows as one Parquet file, one row group at a time, with constant memory use. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
   let file: ParquetDraft | null = null
   for await (const { columns, rows } of batches) {
@@ -20,7 +20,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield file.takeEnd()
 }
 
-/** A Parquet file that is being written. Holds one row group at a time, and returns the bytes written so far. */
+/** A Parquet file in progress. Holds one row group at a time, and returns the new bytes. */
 class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
@@ -43,7 +43,7 @@ class ParquetDraft {
     return this.#data[0]?.length ?? 0
   }
 
-  /** True if the group is ready to be written. */
+  /** True if the group should be written. */
   get full(): boolean {
     return this.rows >= groupRows || this.#characters >= groupCharacters
   }
@@ -64,7 +64,7 @@ class ParquetDraft {
       name,
       data: this.#data[index] ?? [],
     }))
-    // There is nothing to await, because the writer returns a promise only if the output returns a promise.
+    // No `await` is needed, because the writer returns a promise only if its output does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
     this.#characters = 0
@@ -77,7 +77,7 @@ class ParquetDraft {
     return this.#take()
   }
 
-  /** Takes the bytes written since the last call. File offsets continue. */
+  /** Returns the bytes written since the last call. File offsets continue. */
   #take(): Uint8Array {
     const bytes = this.#bytes.getBytes().slice()
     this.#bytes.index = 0
@@ -87,13 +87,13 @@ class ParquetDraft {
 
 type SchemaElement = ParquetWriter['schema'][number]
 
-/** A column of a Parquet file, with the function that converts its values from the server's format. */
+/** A Parquet column, with a function that converts values from the server's format. */
 interface ParquetColumn {
   readonly name: string
   readonly schema: readonly SchemaElement[]
   /**
-   * The column's schema elements. JSON is written as text, because the library would parse and reformat JSON, and long
-   * numbers would lose digits.
+   * The column's schema elements. JSON is written as text, because the library would reformat it, and long numbers
+   * would lose digits.
    */
   readonly said: readonly SchemaElement[]
   readonly read: (text: string) => unknown
@@ -103,7 +103,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** Logical type for the file's footer. */
+  /** Logical type in the file's footer. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -114,8 +114,8 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric may have any number of digits and no fixed scale. Such a value is written as a double, because readers need
-// a number for calculations.
+// A numeric has any number of digits and no fixed scale. Readers need a number for calculations, so a numeric is
+// written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const uuid: Kind = {
@@ -123,7 +123,7 @@ const uuid: Kind = {
   // The UUID is converted here, because the library would convert it digit by digit.
   read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
 }
-// The server writes bytea as \\x and two digits per byte.
+// The server writes bytea as \\x followed by two digits per byte.
 const bytesKind: Kind = {
   type: { type: 'BYTE_ARRAY' },
   read: (given) => Buffer.from(given.slice(2), 'hex'),
@@ -155,7 +155,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   3802: json,
 }
 
-/** Element types of arrays, by array type. */
+/** Element types by array type. */
 const things: Readonly<Record<number, Kind>> = {
   1000: { ...boolean, read: (given) => given === 'true' },
   1005: integer,
@@ -169,7 +169,7 @@ const things: Readonly<Record<number, Kind>> = {
   2951: textKind,
 }
 
-/** Parquet representation of a result column. Types without such a representation are written as text. */
+/** Returns the Parquet column for a result column. Types that Parquet lacks are written as text. */
 function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   const thing = things[type]
   if (thing === undefined) {
@@ -187,13 +187,13 @@ function parquetColumn({ name, type }: CellColumn): ParquetColumn {
   return { name, schema, said: schema, read }
 }
 
-/** Days since 1970; null for infinity. */
+/** Returns the days since 1970, or null for infinity. */
 function readDate(given: string): number | null {
   const time = Date.parse(`${given}T00:00:00Z`)
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Microseconds since 1970, which is the server's resolution; null for infinity. */
+/** Returns the microseconds since 1970, which is the server's resolution, or null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

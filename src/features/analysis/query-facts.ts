@@ -8,7 +8,7 @@ import type { DaySpan } from '../../base/time/zone.ts'
 
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
-/** Finds a query by id; null if there is no such query. */
+/** Finds a query by id, or returns null if there is none. */
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
@@ -18,7 +18,7 @@ export async function readQueryFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Reads a query's settings on all lists. Lists that still contain the query come first. */
+/** Reads a query's settings in all lists. Lists that still contain the query come first. */
 export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
@@ -47,12 +47,9 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** Readable answer for the day; null if no answer is shown. */
+  /** The day's readable answer, or null if none is shown. */
   readonly search: number | null
-  /**
-   * Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the state of
-   * the task.
-   */
+  /** Why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the task's state. */
   readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
@@ -61,19 +58,19 @@ export interface QueryDay {
   readonly credits: number
 }
 
-/** All runs that included a query, newest first, with the answer for the day and its cost. */
+/** Reads all runs that included a query, newest first, each with its answer and cost. */
 export function readQueryDays(db: Database, { query, since, until }: QuerySpan) {
   return readRows<QueryDay>(db, 'read_query_days', { query, since, until })
 }
 
-/** A domain's best position on a day. A day without a row has no answer, or an answer without the domain. */
+/** A domain's best position on a day. Days without a row have no answer, or an answer without the domain. */
 export interface DayRank {
   readonly runDate: string
   readonly domain: string
   readonly position: number
 }
 
-/** Positions of some domains for a query, day by day. */
+/** Reads some domains' daily positions for a query. */
 export function readDayRanks(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -82,7 +79,7 @@ export function readDayRanks(
   return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
-/** One of the first results in a bought answer. The page is null if the answer names no page. */
+/** One of the first results in an answer that was bought. The page is null if the result names no page. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
@@ -95,7 +92,7 @@ export interface ShownResult {
   readonly position: number | null
 }
 
-/** Reads the first results of a query's newest answers, newest first. */
+/** Reads the first results in a query's newest answers, newest first. */
 export function readFirstResults(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -104,7 +101,7 @@ export function readFirstResults(
   return readRows<ShownResult>(db, 'read_query_pages', { query, since, until, places, most })
 }
 
-/** Domains that are our own on a day, followed by the highest-ranking domains in an answer. */
+/** Reads the domains that are ours on a day, and then the highest-ranking domains in an answer. */
 export async function readInteresting(
   db: Database,
   { search, day }: { readonly search: number | null; readonly day: string },
@@ -116,7 +113,7 @@ export async function readInteresting(
   return rows.map(({ domain, ours }) => ({ domain, ours }))
 }
 
-/** The answer that counts for a query and a day. */
+/** The answer that counts for a query on a day. */
 export interface Serp {
   readonly runDate: string
   readonly search: number
@@ -128,22 +125,22 @@ export interface Serp {
   readonly intent: string | null
   readonly sentiment: string | null
   readonly credits: number | null
-  /** Size of the body as received; null if the body is no longer stored. */
+  /** Size of the body as received, or null if it is no longer stored. */
   readonly bytes: number | null
 }
 
-/** A part of an answer other than its results. */
+/** A part of an answer that is not a result. */
 export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
   readonly text: string
-  /** Entity type, or block kind. */
+  /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Id of a known query with the same text as the related search; null if there is no such query. */
+  /** Id of the query with the same text as the related search, or null if there is none. */
   readonly query: string | null
 }
 
-/** Answer to a query on a day; null if no answer is shown. */
+/** Reads the answer to a query on a day, or returns null if none is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
   const rows = await readRows<Serp>(db, 'read_serp', { query, day })
   return rows[0] ?? null
@@ -151,7 +148,7 @@ export async function readSerp(db: Database, query: string, day: string): Promis
 
 export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
 
-/** An answer's results, in order. */
+/** Reads an answer's results, in order. */
 export function readSerpResults(db: Database, search: number) {
   return db
     .selectFrom('result_domains as shown')
@@ -164,12 +161,12 @@ export function readSerpResults(db: Database, search: number) {
     .execute()
 }
 
-/** Entities, clusters, related searches and blocks in an answer. */
+/** Reads the entities, clusters, related searches and blocks in an answer. */
 export function readSerpWords(db: Database, search: number) {
   return readRows<SerpWords>(db, 'read_serp_words', { search })
 }
 
-/** The nearest days, before and after a given day, on which a query has an answer. */
+/** Reads the nearest days, before and after a given day, on which a query has an answer. */
 export async function readNeighbours(
   db: Database,
   query: string,
@@ -186,7 +183,7 @@ export async function readNeighbours(
   return rows[0] ?? { before: null, after: null }
 }
 
-/** Body of a call for this query; null if the call has no body, or if the body is no longer stored. */
+/** Reads the body of a call for this query, or returns null if it was never stored or is no longer stored. */
 export async function readKeptBody(db: Database, query: string, call: number) {
   const body = await db
     .selectFrom('raw_answers')
@@ -203,24 +200,24 @@ export interface RankPoint {
   readonly queryId: string
   readonly q: string
   readonly runDate: string
-  /** The domain's position; null if the domain is not in the answer. */
+  /** The domain's position, or null if the answer does not contain it. */
   readonly position: number | null
   readonly depth: number
 }
 
-/** A run whose answers are excluded from all charts. */
+/** A run that is left out of all charts. */
 export interface SuspectRun {
   readonly runDate: string
   readonly list: string
   readonly reasons: readonly string[]
 }
 
-/** Newest suspect runs within a period. */
+/** Reads the newest suspect runs in a period. */
 export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Domains with the largest shares of voice on a day; empty if no day is given. */
+/** Reads the domains with the largest shares of voice on a day. Without a day, the result is empty. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },
@@ -229,7 +226,7 @@ export async function readGreatest(
   return rows.map(({ domain }) => domain)
 }
 
-/** Positions of some domains for their highest-weighted queries, day by day. */
+/** Reads some domains' daily positions for the queries with the highest weights. */
 export function readRanks(
   trx: Database,
   {
@@ -243,10 +240,10 @@ export function readRanks(
   return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }
 
-/** A query with all parameters that distinguish it from other queries with the same text. */
+/** A query, with all parameters that distinguish it from other queries with the same text. */
 export type Variant = Awaited<ReturnType<typeof readVariants>>[number]
 
-/** All queries with the given texts, for any device or place. */
+/** Reads all queries with the given texts, for any device or place. */
 export function readVariants(trx: Database, texts: readonly string[]) {
   return trx
     .selectFrom('queries')

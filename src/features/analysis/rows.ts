@@ -13,14 +13,14 @@ export interface RowOptions {
   readonly delimiter?: string
 }
 
-/** Formats rows for a file batch by batch, so that memory use is constant. JSON lines are formatted by the database. */
+/** Formats rows batch by batch, with constant memory use. The database formats JSON lines. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: RowFormat,
   { raw = false, bom = false, delimiter = ',' }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
-  // Without the byte order mark, Excel decodes the file in its own code page.
+  // Without a byte order mark, Excel decodes the file in its own code page.
   if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
     switch (format) {
@@ -32,7 +32,7 @@ export async function* writeRows(
         )
         break
       case 'ndjson':
-        // A JSON document has line breaks only between its parts, never inside a string.
+        // JSON has line breaks only between its parts, never inside a string.
         yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
         break
       default:
@@ -54,10 +54,9 @@ export function object(
 
 function cell(value: string | null, column: CellColumn | undefined): Cell {
   if (value === null) return null
-  // Pandas and spreadsheets would read the database's "t" as a string.
+  // Pandas and spreadsheets would read the database's "t" as text.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // A number keeps the database's digits, and needs no escaping, because a minus sign before a number does not start a
-  // formula.
+  // A number keeps all its digits, and needs no protection, because a number with a minus sign is not a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

@@ -1,15 +1,15 @@
-// Runs several statements in one snapshot, in a reader's role.
+// Runs several statements in one snapshot, with a reader's role.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
-/** Snapshot settings. */
+/** Settings for reading a snapshot. */
 interface Snapshot extends ViewReading {
-  /** Role used for reading. Null stands for the user in DATABASE_URL. */
+  /** Role to read with, or null for the user in DATABASE_URL. */
   readonly role: string | null
 }
 
-/** Runs all of a page's statements in one snapshot, in a read-only transaction. */
+/** Runs all statements for a page in one snapshot, in a read-only transaction. */
 export function readSnapshot<T>(
   db: Database,
   { role, ...reading }: Snapshot,
@@ -26,7 +26,7 @@ export function readSnapshot<T>(
     })
 }
 
-/** Default origins shown by this database's views. */
+/** Reads the default origins for this database's views. */
 export async function readShownOrigins(db: Database): Promise<string> {
   const { origins } = await db
     .selectNoFrom(({ fn }) => fn<string[]>('analysis.origins').as('origins'))

@@ -1,4 +1,4 @@
-// Period covered by a page or report.
+// Determines the period that a page or report covers.
 import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
@@ -8,17 +8,17 @@ export interface ReadSpan extends DaySpan {
   readonly cut: boolean
 }
 
-/** The requested period. A day is null if it is not given. */
+/** The requested period. A day is null if it was not given. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** Number of days in the period if no start is specified. */
+  /** Number of days in the period if it has no start. */
   readonly days: number
   /** Maximum number of days in the period. */
   readonly most: number
 }
 
-/** By default, the period ends at the newest complete day. The period never exceeds the maximum. */
+/** Determines the period, which by default ends on the newest complete day, and is limited to the maximum. */
 export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
@@ -34,7 +34,7 @@ export async function readSpan(
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
 
-/** Moves the start of a period to the day of the first answers, if the start has no answers. */
+/** Moves a period's start to its first day with answers. */
 export async function fromFirstAnswers(
   db: Database,
   { since, until, cut }: ReadSpan,
@@ -43,7 +43,9 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Version of the stored days in a period, and of the two days compared; null if any of these days is not stored. */
+/**
+ * Reads the version of the stored days in a period and the two days compared, or returns null if any day is missing.
+ */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

@@ -1,4 +1,4 @@
-// The sql command: runs a question from the library, or SQL from the command line.
+// Runs the `sql` command: a predefined question, or SQL from the command line.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { pipeline } from 'node:stream/promises'
@@ -28,10 +28,10 @@ interface SqlOptions {
   readonly archive?: string
 }
 
-// Longest time limit that Postgres accepts.
+// Longest time limit that Postgres accepts, in milliseconds.
 const mostMs = 2 ** 31 - 1
 
-/** Lists the library, or runs a statement and prints the result as it arrives. */
+/** Lists the questions, or runs a statement and prints the result as it arrives. */
 export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const { options, args } = call
   const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
@@ -55,7 +55,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     suspects: options.suspects === true,
     archive: archiveFlags(options, call.env),
   }
-  // The database code is loaded only here. It is not needed to list the library or to reject a mistyped question.
+  // The database code is loaded only here. Listing the questions does not need it.
   await printAnswer(asked, call)
   return exits.done
 }
@@ -69,7 +69,7 @@ interface SqlRequest {
   /** Origins of answers to show, as typed. */
   readonly origins: string | undefined
   readonly suspects: boolean
-  /** Part of the archive to include. If undefined, no part is included. */
+  /** Part of the archive to include, or undefined for none. */
   readonly archive: AskedArchive | undefined
 }
 
@@ -87,7 +87,7 @@ async function printAnswer(
     reading: true,
     behind: archive === undefined,
   })
-  // A statement that uses no views needs no hint about views, unless the hint may explain an empty result.
+  // A statement without views needs no hint about views, except to explain an empty result.
   let views = /\banalysis\./i.test(question.text)
   let found = true
   const empty = () => {
@@ -100,7 +100,7 @@ async function printAnswer(
   const { installation } = mill
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
-  // Only the owner of the tables can add archived rows, even for a single statement.
+  // Only the tables' owner can add archived rows to the tables for a statement.
   const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null
@@ -122,7 +122,7 @@ async function printAnswer(
 const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
 type AnswerFormat = (typeof answerFormats)[number]
 
-/** Lists the library: one line per question, with its parameters below. */
+/** Lists the questions, one per line, with their parameters. */
 export function describeLibrary(): string {
   const questions = readQuestions()
   const width = Math.max(...questions.map(({ name }) => name.length))
@@ -145,11 +145,11 @@ interface AnswerOptions {
   /** Maximum number of rows in a table. */
   readonly most: number
   readonly say: (line: string) => void
-  /** Called at the end if the result had no rows. */
+  /** Called at the end if the result has no rows. */
   readonly empty: () => void
 }
 
-/** Runs a statement, and yields the formatted result piece by piece. */
+/** Runs a statement, and yields the formatted result in pieces. */
 export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,
@@ -167,7 +167,6 @@ export async function* answerQuestion(
       yield* answerJson(batches)
       return
     case 'parquet':
-      // The module is loaded only when it is needed.
       yield* (await import('./parquet.ts')).writeParquet(batches)
       return
     default:
@@ -205,7 +204,7 @@ async function* answerTable(
   if (rows.length === 0) report('no rows')
   if (rows.length > most) {
     report(
-      `the first ${most} rows; --limit shows more, ${npmRun('export')} writes all of them to a file`,
+      `only the first ${most} rows are shown; --limit shows more, and ${npmRun('export')} writes all rows to a file`,
     )
   }
 }

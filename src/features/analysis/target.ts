@@ -1,4 +1,4 @@
-// Output file for an export. An existing file is replaced only when the new file is complete.
+// Writes an export's output file, and replaces an existing file only when the new one is complete.
 import { rmSync } from 'node:fs'
 import {
   constants,
@@ -14,11 +14,10 @@ import { codeOf, Misuse } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
 export interface Target {
-  /** Path as typed. */
   readonly shown: string
-  /** Path to write to. For a file, all links in the path have been followed. */
+  /** Path to write to. For a file, all links have been followed. */
   readonly path: string
-  /** Kind of output. Only a regular file is replaced: a pipe or device must remain a pipe or device. */
+  /** Kind of output. Only a regular file is replaced. Pipes and devices are written in place. */
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
@@ -48,7 +47,7 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
   ENOENT: 'a file in a folder that does not exist; create the folder first',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
-  ELOOP: 'a link to itself; name the file',
+  ELOOP: 'a link to itself; name another file',
   EACCES: 'a place where this user may not write; name another place',
   EPERM: 'a place where this user may not write; name another place',
   EROFS: 'a place where nobody may write; name another place',
@@ -58,19 +57,19 @@ const reasons: Readonly<Record<string, string>> = {
   EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',
 }
 
-/** Format indicated by the extension of a file or of its link target; null if the extension is unknown. */
+/** Returns the format by the extension of a file or its link target, or null if the extension is unknown. */
 export function promisedFormat({ shown, path }: Target): string | null {
   const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
   return typed ?? end ?? null
 }
 
-/** Finds out whether a path leads to a file, a pipe or a device. Rejects folders. */
+/** Finds out whether a path is a file, a pipe or a device. Rejects folders. */
 export async function findTarget(path: string, shown: string): Promise<Target> {
   try {
     const there = await stat(path).catch(nullIfAbsent)
     if (there?.isDirectory() === true) throw unwritable(shown, { code: 'EISDIR' })
     if (there === null || there.isFile()) return { shown, path: await endOf(path), kind: 'file' }
-    // Links to a pipe, such as /dev/stdout, can't be resolved.
+    // Links to a pipe, such as /dev/stdout, cannot be resolved.
     return { shown, path, kind: there.isFIFO() ? 'pipe' : 'device' }
   } catch (cause) {
     throw unwritable(shown, cause)
@@ -85,21 +84,21 @@ async function endOf(path: string): Promise<string> {
   return link === null ? path : endOf(resolve(await realpath(dirname(path)), link))
 }
 
-/** Writes chunks to the target. A file is replaced atomically. A pipe or device receives the chunks as they arrive. */
+/** Writes chunks to the target. A file is replaced atomically. A pipe or device gets the chunks as they arrive. */
 export async function writeTarget(target: Target, pieces: Pieces): Promise<void> {
   if (target.kind === 'file') await replace(target, pieces)
   else await fill(target, openAsItIs(target), pieces)
 }
 
 async function replace(target: Target, pieces: Pieces): Promise<void> {
-  // The draft has a unique name, because two commands that write the same file must not share a draft.
+  // Two commands that write the same file must not share a draft, so its name is unique.
   const part = `${target.path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
   // The draft is also deleted on exit, because Ctrl-C ends the process without any other cleanup.
   process.once('exit', drop)
   try {
     drop()
-    // `wx` fails if the file exists, because an existing file with this name may be a link.
+    // `wx` fails if the file exists. An existing file with this name may be a link.
     await fill(target, open(part, 'wx'), pieces)
     await rename(part, target.path).catch((cause: unknown) => {
       throw unwritable(target.shown, cause)
@@ -112,7 +111,7 @@ async function replace(target: Target, pieces: Pieces): Promise<void> {
 
 const pauseMs = 2
 
-/** Polls for the reader of a pipe, because Ctrl-C could not interrupt a blocking open. */
+/** Opens a pipe or device. Polls for a pipe's reader, because Ctrl-C cannot interrupt a blocking open. */
 async function openAsItIs({ path, kind }: Target): Promise<FileHandle> {
   for (;;) {
     try {
@@ -134,7 +133,7 @@ async function fill(
   }
   const handle = await opening.catch(fail)
   try {
-    // Only write errors are reported as target errors, because reading the chunks from the server may fail too.
+    // Only write errors are errors of the target. An error while reading the chunks is thrown unchanged.
     for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()
@@ -150,7 +149,7 @@ async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
     try {
       done += (await handle.write(bytes, done)).bytesWritten
     } catch (error) {
-      // The pipe is full, because its reader is slower than the writer.
+      // The pipe is full, because its reader is slow.
       if (codeOf(error) !== 'EAGAIN') throw error
       await pause(pauseMs)
     }

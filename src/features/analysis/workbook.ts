@@ -3,19 +3,19 @@ import { writeXlsxStream } from 'hucre/xlsx'
 import { count } from '../../base/cli/text.ts'
 import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
 
-/** A cell value for the library, which never writes a string as a formula. */
+/** A cell value. The library never writes a string as a formula. */
 type SheetCell = string | number | boolean | Date | null
 
-// Maximum text length. Excel refuses to open a file with a longer text.
+// Maximum length of a text. Excel refuses to open a file with longer texts.
 const longestText = 32_767
-// First day that is written as a date. Excel counts days from 1900, but miscounts the first two months of that year.
+// First day that is written as a date. Excel miscounts the days in January and February 1900.
 const firstDay = Date.UTC(1900, 2, 1)
-// The server's type ids for date, timestamp and timestamptz.
+// Type ids of date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
 /**
- * Writes rows as one workbook, using constant memory. A sheet holds up to 1,048,576 rows, and additional rows go on
- * another sheet. Calls `warn` if any text was truncated.
+ * Writes rows as one workbook, with constant memory use. After 1,048,576 rows, a new sheet begins. Calls `warn` if
+ * texts were truncated.
  */
 export async function* writeWorkbook(
   batches: AsyncIterable<CellBatch>,
@@ -45,7 +45,7 @@ export async function* writeWorkbook(
   })
   if (cut === 0) return
   warn(
-    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet are not cut`,
+    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet have no such limit`,
   )
 }
 
@@ -64,17 +64,14 @@ function cell(
   return dateIn(text, column?.type) ?? fit(text)
 }
 
-/** Parses a number; null for NaN, infinity and integers whose digits a spreadsheet would lose. */
+/** Parses a number, or returns null for NaN, infinity, and integers that a spreadsheet cannot hold exactly. */
 function numberIn(text: string): number | null {
   const number = Number(text)
   const exact = Number.isSafeInteger(number) || !/^-?\d+$/.test(text)
   return Number.isFinite(number) && exact ? number : null
 }
 
-/**
- * Parses a day, or a time in UTC, because a spreadsheet has no time zones. Returns null for values that a spreadsheet
- * cannot show.
- */
+/** Parses a day, or a time in UTC, because spreadsheets have no time zones. Returns null if they cannot show it. */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
   const found = new Date(iso ?? Number.NaN)
@@ -84,11 +81,11 @@ function dateIn(text: string, type: number | undefined): Date | null {
 function isoOf(text: string, type: number | undefined): string | null {
   const given = text.replace(' ', 'T')
   if (type === timestamp) return `${given}Z`
-  // The server writes offsets as +01 or +05:30, and with seconds for times before standard time.
+  // The server writes offsets as +01 or +05:30. Times before standard time have offsets with seconds.
   return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
 }
 
-/** Escapes `_x0041_`, which Excel would read as the character with that code. */
+/** Escapes `_x0041_`, which Excel would replace with a character. */
 function escape(text: string): string {
   return text.replace(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_')
 }

@@ -174,7 +174,7 @@ describe('the embedded PostgreSQL', () => {
     const { data } = await ensure(home)
     await stopPostgres(home)
     writeFileSync(join(data, 'PG_VERSION'), '12\n')
-    await expect(ensure(home)).rejects.toThrow(/data of PostgreSQL 12.*npm run export/)
+    await expect(ensure(home)).rejects.toThrow(/data from PostgreSQL 12.*npm run export/)
     await expect(ensure(home)).rejects.toBeInstanceOf(WrongDatabase)
   })
 

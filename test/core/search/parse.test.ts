@@ -22,7 +22,7 @@ describe('a body that is not an answer', () => {
     ['7', 'got a number'],
     [nested(65), 'at most 64 levels'],
     [nested(100_000), 'at most 64 levels'],
-    ['{"a":1e400}', 'got a greater one'],
+    ['{"a":1e400}', 'got a greater number'],
     [Buffer.from([0xff, 0xfe, 0x7b, 0x00]), 'expected JSON'],
   ])('%.20s is stored with the reason and without rows', (body, reason) => {
     const answer = read(body)

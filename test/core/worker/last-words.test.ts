@@ -103,7 +103,7 @@ describe('the exit code of a worker', () => {
       where id = (select min(id) from tasks)`.execute(mill.db)
     const ended = await run('work', ['--drain'], mill.env)
     expect(ended.stderr).toContain(
-      '2 answered, 0 reused, 0 failed, 0 unknown; 1 other tasks of these runs',
+      '2 answered, 0 reused, 0 failed, 0 unknown; 1 other tasks in these runs',
     )
     expect(ended.code).toBe(1)
   })

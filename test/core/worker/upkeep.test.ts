@@ -57,7 +57,7 @@ describe('the periodic duties of a worker', () => {
     const call = await ledger.reserveCall(worker.lease)
     await expect
       .poll(() => worker.fatal?.message)
-      .toContain('are open, although it has ended all of its calls')
+      .toContain('are open, although the worker has ended all its calls')
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 

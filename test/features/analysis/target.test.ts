@@ -195,7 +195,7 @@ describe('an unwritable target', () => {
       [join(folder, 'no', 'out.csv')]:
         'got a file in a folder that does not exist; create the folder',
       [join(folder, 'file', 'out.csv')]: 'got a path that uses a file as a folder; check the path',
-      [join(folder, 'loop')]: 'got a link to itself; name the file',
+      [join(folder, 'loop')]: 'got a link to itself; name another file',
     }
     for (const [path, message] of Object.entries(wrong)) {
       await expect(write(path, ['x'])).rejects.toThrow(
