@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups of the two days that share queries. Other rows have only one group. A change is new or gone if none of the group''s queries was in a group before, or is in a group now. Queries that are new to any group have joined, and queries that are no longer in any group have left.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. A row with two groups (split, merged, split and merged, or kept) pairs groups that share queries. Groups that share no queries with a group from the other day are new or gone. Queries that are new to any group have joined; queries that are no longer in a group have left.';
