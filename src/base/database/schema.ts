@@ -1698,7 +1698,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.
+   * Another notice that covers this one. For example, a single notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**

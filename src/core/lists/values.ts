@@ -367,7 +367,7 @@ function* shownNames(
   }
 }
 
-/** Yields the names and codes of all countries in CLDR and ISO, each with the two-letter code of the country. */
+/** Yields every country name and code in CLDR and ISO, paired with the country's two-letter code. */
 function* countryNames(): Generator<CodeName> {
   const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
   const regions = codes.map(([two = '']) => [two, two.toLowerCase()] as const)
