@@ -57,7 +57,7 @@ const liveEveryMs = 100
 /** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 class Progress {
   readonly #isTerminal = process.stderr.isTTY
-  // On a terminal, the first line is shown at once. Elsewhere, short operations print no progress.
+  // On a terminal, the first line appears at once. Elsewhere, short operations print no progress.
   #shownAt = this.#isTerminal ? 0 : Date.now()
   #isLive = false
 
