@@ -70,15 +70,19 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     maxAgeMs,
     into: null,
     join: flags.join === true,
-    ...(flags.drop === true && { ifRemoved: 'drop' }),
-    ...(flags.keep === true && { ifRemoved: 'keep' }),
+    ...(flags.drop === true && { ifRemoved: 'drop' as const }),
+    ...(flags.keep === true && { ifRemoved: 'keep' as const }),
   } as const
   const orders = lists.map(({ name, path, shown, reading: own, notices }): ListOrder => {
     const from: ListOrder['from'] =
       path === null ? { kind: 'stream', stream } : { kind: 'file', path, shown }
     return { ...settings, list: name, from, reading: own, notices }
   })
-  for (const order of orders) await checkHead(order)
+  for (const { from, reading: own } of orders) {
+    if (from.kind !== 'file') continue
+    const source = await openSource(from, own)
+    await openList(source, own).finally(source.close)
+  }
   return {
     orders,
     notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
@@ -124,16 +128,6 @@ export function typedName(as: string): string {
     throw new Misuse(`expected --as to be a name, got ${JSON.stringify(as)}`)
   }
   return name
-}
-
-async function checkHead({ from, reading }: ListOrder): Promise<void> {
-  if (from.kind !== 'file') return
-  const source = await openSource(from, reading)
-  try {
-    await openList(source, reading)
-  } finally {
-    await source.close()
-  }
 }
 
 function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {

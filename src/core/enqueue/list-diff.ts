@@ -9,7 +9,7 @@ import type { PlanOrder, Purchase } from './order.ts'
 import type { StageTables } from './stage.ts'
 
 /** Queries that are still open in a run but no longer on its list. */
-interface RemovedQueries {
+export interface RemovedQueries {
   readonly queries: number
   readonly examples: readonly string[]
   readonly byPrice: readonly Purchase[]

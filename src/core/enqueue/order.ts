@@ -146,7 +146,7 @@ export function mergingOf(order: PlanOrder) {
   }
 }
 
-/** Counts the queries whose interval does not exceed the maximum age, so that their old answers are reused when due. */
+/** Counts the queries whose old answers would be reused when they are due. */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,

@@ -234,7 +234,7 @@ const taskColumns = [
   ...(['answers_after', 'slice', 'priority'] as const),
 ]
 
-/** Sorting each group by mostly one number is three times as fast as sorting all tasks by the group columns as well. */
+/** Sorting each group alone is three times as fast as sorting all tasks by the group columns too. */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,

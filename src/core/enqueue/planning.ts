@@ -93,12 +93,11 @@ async function onStaged<T>(
 }
 
 function describePlan(planned: Planned, { order, read }: Staged, { costs }: Funds): ListPlan {
-  const more = [...mergeNotice(planned, read.heading), ...intervalNotice(planned)]
   return {
     ...planned,
     ...read,
     list: order.list,
-    notices: [...read.notices, ...more],
+    notices: [...read.notices, ...mergeNotice(planned, read.heading), ...intervalNotice(planned)],
     estimate: estimateCost(planned.toBuy, costs, costClass),
     removedCost: estimateCost(planned.removed.byPrice, costs, costClass),
   }
@@ -113,7 +112,7 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
   ]
 }
 
-/** If most lines are duplicates, they may be from the wrong column, such as the seed keywords of suggestions. */
+/** Warns if most lines are duplicates, because they may be from the wrong column. */
 function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
   if (heading === null || accepted + duplicates < 10 || duplicates <= accepted) return []
   const { header, columns } = heading.dialect

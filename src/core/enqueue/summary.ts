@@ -66,7 +66,7 @@ export interface Estimate {
 const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
 const unknown: Estimate = { credits: null, worst: null, basis: 'unknown' }
 
-/** Expects the cost of recent calls in the same class and, in the worst case, the cost of the most expensive call. */
+/** Uses the average of recent calls in the same class and, for the worst case, the most expensive call. */
 export function estimateCost(
   toBuy: readonly Purchase[],
   prices: Funds['costs'],

@@ -5,9 +5,8 @@ import { Misuse } from '../../base/errors.ts'
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells in a row, so that the row contains its query and all request parameters. */
+  /** A row needs this number of cells to contain its query and all request parameters. */
   readonly needed: number
-  /** Number of cells in the header. */
   readonly width: number
   /** Distinct header cells without a known meaning. */
   readonly ignored: readonly string[]
@@ -17,7 +16,7 @@ export interface Columns {
 export interface Dialect {
   /** Null if each line is one query. */
   readonly delimiter: string | null
-  /** Line number of the header; null if the list has no header. */
+  /** Null if the list has no header. */
   readonly headerLine: number | null
   readonly header: readonly string[]
   readonly columns: Columns
@@ -52,7 +51,6 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   return { kind: 'columns', columns: columnsOf(query, others, cells) }
 }
 
-/** Completes the columns of a header with the fields that are derived from them. */
 function columnsOf(
   query: number,
   others: readonly ListColumn[],
@@ -173,7 +171,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns, listed for each role that accepts names other than its own. */
+/** Our own column names, for roles that accept names other than their own. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
@@ -240,7 +238,7 @@ const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ],
 ]
 
-/** Finds tools' columns among those without a name of our own, for the roles that do not have a column yet. */
+/** Finds tools' columns for the roles that do not have a column yet. */
 function findToolColumns(
   cells: readonly string[],
   query: number,

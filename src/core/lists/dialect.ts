@@ -29,10 +29,7 @@ interface Choice {
 
 type Wanted = ReadOptions & { readonly shown: string }
 
-/**
- * Also returns the rows below the header and the columns that may contain queries, with the chosen column first.
- * Rejects an ambiguous list instead of guessing.
- */
+/** The first candidate is the chosen query column. Rejects an ambiguous list instead of guessing. */
 export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
@@ -196,7 +193,7 @@ interface Place {
   readonly trial: Trial
   readonly at: number
   readonly row: TrialRow
-  /** Number of cells in each line above the row, up to the last filled cell of the line. */
+  /** Filled width of each line above the row. */
   readonly above: readonly number[]
 }
 
@@ -256,7 +253,7 @@ function titleAt({ trial, at, row, above }: Place) {
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without numbers below it, a title may be a query, except as the first line in capital letters.
+  // Without numbers below it, a title may be a query, unless it is the first line and has no lower-case letters.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }

@@ -79,7 +79,7 @@ function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
 
-/** Rejects a request that contradicts the byte order mark if either of them is UTF-16, because it would misread the text. */
+/** Rejects a request that contradicts the byte order mark, if either of them is UTF-16. */
 function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
   const typed = canonicalLabel(wanted)
   // The platform maps `utf-16` to one byte order, but the user may mean either.
@@ -234,7 +234,7 @@ class Utf8 extends Decoder {
   }
 
   #refuse(text: Buffer): Misuse {
-    // Decoding replaces the first invalid bytes, and so shows where they are.
+    // Decoding replaces invalid bytes, so the first difference is where they start.
     const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
     const at = lastCharacterEnd(text.subarray(0, differs))
     const line = this.line + lineEnds(text.subarray(0, at))

@@ -42,7 +42,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Limit for rows and cells with a value. Blank rows and cells, which fill the sheet to its end, have no limit. */
+/** Blank rows and cells, which fill the sheet to its end, may be repeated more often. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {

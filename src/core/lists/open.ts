@@ -20,10 +20,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   return (await openTables(from, options, false)).source
 }
 
-/**
- * Returns the names of the tables in a spreadsheet or archive that may be lists. For a file that holds a single list,
- * the only name is undefined.
- */
+/** Returns the names of the tables that may be lists or, for a file with a single list, one undefined name. */
 export async function everyTableOf(from: ListBytes, options: ReadOptions) {
   const { source, sheets, notices } = await openTables(from, options, true)
   await source.close()

@@ -20,23 +20,20 @@ import { type ColumnFindings, Survey } from './soft-columns.ts'
 import type { Source } from './source.ts'
 import { filledCells, isNumber } from './values.ts'
 
-export interface ListPiece {
-  readonly queries: readonly ListedQuery[]
-  readonly rejected: readonly Rejection[]
+interface FoundRows {
+  readonly queries: ListedQuery[]
+  readonly rejected: Rejection[]
   /** Number of lines that contained queries. */
-  readonly usable: number
+  usable: number
+}
+
+export interface ListPiece extends Readonly<FoundRows> {
   /** Number of the last line that was read. */
   readonly line: number
 }
 
 // A piece ends at this number, because places, languages and devices may multiply a few lines to very many queries.
 const mostQueries = 5_000
-
-interface FoundRows {
-  readonly queries: ListedQuery[]
-  readonly rejected: Rejection[]
-  usable: number
-}
 
 interface Findings {
   readonly dialect: Dialect

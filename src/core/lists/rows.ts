@@ -197,7 +197,7 @@ function queryOf(
   return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
-/** Returns the reason why a row with a wrong number of cells is rejected: its values may be in the wrong columns. */
+/** Allows blank extra cells, and missing cells after the last request parameter. */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`

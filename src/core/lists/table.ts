@@ -61,7 +61,7 @@ interface Row {
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An editor or a checkout may be rewriting the file.
+  // An empty file is an error, because an editor may be rewriting it.
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write its column names`,
