@@ -81,7 +81,11 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   for (const { from, reading: own } of orders) {
     if (from.kind !== 'file') continue
     const source = await openSource(from, own)
-    await openList(source, own).finally(source.close)
+    try {
+      await openList(source, own)
+    } finally {
+      await source.close()
+    }
   }
   return {
     orders,
