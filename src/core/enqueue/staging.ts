@@ -59,11 +59,8 @@ export async function stageList(
 ): Promise<Staged> {
   const { from, reading: typed, notices: _, record, shares = [], ...settings } = order
   const { list, kind } = order
-  const stage = new Stage(
-    connections,
-    number,
-    shares.map(({ tag }) => tag),
-  )
+  const labels = shares.map(({ tag }) => tag)
+  const stage = new Stage(connections, number, labels)
   await stage.start()
   const { origin, api } = desk.supplier
   const { join = kind === 'nightly', ifRemoved = usuallyRemoved(order) } = order

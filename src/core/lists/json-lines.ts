@@ -29,7 +29,6 @@ export async function readJsonLines(source: Source): Promise<Source> {
   return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
 }
 
-/** Returns undefined if the line is not valid JSON. */
 function valueOf(line: string): unknown {
   try {
     return JSON.parse(line)

@@ -44,7 +44,6 @@ async function* parsed(
   }
 }
 
-/** Removes the namespace prefix. */
 function bare(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }

@@ -35,7 +35,7 @@ interface Judged {
 
 type OneOrMore<T> = readonly [T, ...T[]]
 
-/** Value of --sheet that stands for every table, unless a table has this name. */
+/** The `--sheet` value for every table, unless a table has this name. */
 const everyTable = 'all'
 
 export function meansEvery(sheet: string | undefined): boolean {

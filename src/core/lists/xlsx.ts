@@ -83,7 +83,6 @@ const knownFormats = { 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10
 /** Ids of the date and time formats that every workbook has: 14 to 22, 27 to 36, 45 to 47 and 50 to 58. */
 const dateFormats = /^(?:1[4-9]|2[0-27-9]|3[0-6]|4[5-7]|5[0-8])$/
 
-/** Reads the number format of each cell style. */
 async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
