@@ -40,7 +40,7 @@ function enqueue(name: string): Running {
   return start('enqueue', [name, '--yes'], env)
 }
 
-/** The exit of an enqueue, and what it left in the tables and beside its list. */
+/** Returns the exit of an enqueue command, and the rows and files that the command left. */
 async function outcomeOf(running: Running) {
   const { code, stdout, stderr } = await running.ended
   const { rows } = await database.pool.query<{ left: number }>(`
@@ -52,7 +52,7 @@ async function outcomeOf(running: Running) {
   return { code, stdout, said: stderr.trimEnd().split('\n'), left: rows[0]?.left, beside }
 }
 
-/** One line, exit code 2, and nothing left. */
+/** Expects a message of one line and exit code 2, and no rows or files. */
 function refusal(said: string) {
   const line = expect.stringContaining(said) as unknown
   return { code: 2, stdout: '', said: [line], left: 0, beside: [] }
@@ -176,7 +176,7 @@ describe('a list', () => {
     const lines = Array.from({ length: 300_000 }, (_, at) => `query number ${at}`)
     writeFileSync(file, `q\n${lines.join('\n')}\n`)
     const running = enqueue(`${verb}.csv`)
-    // After its beginning, which is read first.
+    // The change comes after the beginning has been read.
     await expect
       .poll(() => bytesRead(running.pid, file), { interval: 1 })
       .toBeGreaterThan(1_000_000)
@@ -190,7 +190,7 @@ describe('a list', () => {
   })
 })
 
-/** Number of bytes that a process has read of a file that it has open. */
+/** Returns the number of bytes that a process has read from an open file. */
 function bytesRead(pid: number, file: string): number {
   const open = `/proc/${pid}/fd`
   if (!existsSync(open)) return 0
@@ -205,7 +205,7 @@ function linkOf(link: string): string | null {
   try {
     return readlinkSync(link)
   } catch {
-    // Closed since it was listed.
+    // The file was closed after it was listed.
     return null
   }
 }

@@ -51,19 +51,16 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else print(`next        ${report.open ? `${npmRun('work --')} --drain` : npmRun('status')}`)
 }
 
-const everyMs = 10_000
-const liveEveryMs = 100
-
 /** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 class Progress {
   readonly #isTerminal = process.stderr.isTTY
-  // On a terminal, the first line is shown at once. Elsewhere, short operations print no progress.
+  // On a terminal, the first line appears at once. Elsewhere, short operations print no progress.
   #shownAt = this.#isTerminal ? 0 : Date.now()
   #isLive = false
 
   readonly note = (text: string): void => {
     const now = Date.now()
-    if (now - this.#shownAt < (this.#isTerminal ? liveEveryMs : everyMs)) return
+    if (now - this.#shownAt < (this.#isTerminal ? 100 : 10_000)) return
     this.#shownAt = now
     this.#isLive = this.#isTerminal
     process.stderr.write(this.#isLive ? `\r\u001b[2K${text}` : `${text}\n`)

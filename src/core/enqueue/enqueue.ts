@@ -27,7 +27,7 @@ interface Enqueue {
   readonly prompts: EnqueuePrompts
 }
 
-/** Plans all lists, shows the plan, and queues the runs, unless only a preview was requested or the user declined. */
+/** Queues the runs, unless only a preview was requested or the user declined. */
 export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
   const { mill, intake, flags, prompts } = options
   const { orders, budget, maxCredits } = intake
@@ -40,10 +40,7 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
     isShown = true
     for (const line of planLines(plans, supplier, intake)) prompts.show(line)
   }
-  /**
-   * Checks the limits, and asks for confirmation before a large purchase with live credits. The plan is then computed
-   * again from current data.
-   */
+  /** Asks for confirmation before a large purchase. The plan is then computed again from current data. */
   const agree = async (preview: Plans): Promise<boolean> => {
     for (const plan of preview.lists) refuseUndecided(plan, plan.list)
     expectWithin(preview.totals, maxCredits)
@@ -64,7 +61,6 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
   return reportOf(plans, intake, await keepRejects(options, plans))
 }
 
-/** Rejects a plan if its cost is unknown or may exceed the allowed maximum. */
 export function expectWithin(
   { estimate }: Pick<Totals, 'estimate'>,
   maxCredits: number | null,
@@ -77,10 +73,7 @@ export function expectWithin(
   )
 }
 
-/**
- * Writes the rejected lines of each list to a file. If a list has no rejected lines, removes the file left by an
- * earlier reading.
- */
+/** Writes the rejected lines of each list to a file, or removes the file left by an earlier reading. */
 async function keepRejects(
   { mill, intake, prompts }: Enqueue,
   { lists }: Plans,

@@ -28,14 +28,14 @@ export interface EnqueueFlags extends Typed, TypedReading {
   readonly json?: boolean
 }
 
-/** Lists that are ready for planning: all checks that need no database have passed. */
+/** Lists that have passed all checks that need no database. */
 export interface Intake {
   readonly orders: readonly ListOrder[]
   readonly notices: readonly string[]
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
-  /** Maximum cost of the purchase in credits; a more expensive purchase is rejected. */
+  /** A more expensive purchase is rejected. */
   readonly maxCredits: number | null
 }
 
@@ -50,7 +50,7 @@ interface IntakeOptions {
 
 const mostCredits = 999_999_999_999
 
-/** Checks the flags and the beginning of each file, so that errors are reported before any list is planned. */
+/** Checks the flags and the beginning of each file, before any list is planned. */
 export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const { args, flags, env, config, stream } = options
   const reading = readReading(flags)
@@ -59,27 +59,34 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const maxCredits = wholeFlag('max-credits', flags.maxCredits, mostCredits) ?? null
   const folder = callerFolder(env)
   const as = flags.as === undefined ? undefined : typedName(flags.as)
-  const settings = join(workplace, 'inputs', 'config')
-  const { files, skipped } = await findFiles({ args, folder, config: settings, as })
+  const configs = join(workplace, 'inputs', 'config')
+  const { files, skipped } = await findFiles({ args, folder, config: configs, as })
   const lists = (await Promise.all(files.map((file) => listsOf(file, reading)))).flat()
   refuseTwins(lists, flags.as)
+  const settings = {
+    kind: 'manual',
+    runDate: localDate(config.zone, new Date()),
+    budget: budget ?? undefined,
+    maxAgeMs,
+    into: null,
+    join: flags.join === true,
+    ...(flags.drop === true && { ifRemoved: 'drop' as const }),
+    ...(flags.keep === true && { ifRemoved: 'keep' as const }),
+  } as const
   const orders = lists.map(({ name, path, shown, reading: own, notices }): ListOrder => {
-    return {
-      list: name,
-      from: path === null ? { kind: 'stream', stream } : { kind: 'file', path, shown },
-      reading: own,
-      notices,
-      kind: 'manual',
-      runDate: localDate(config.zone, new Date()),
-      budget: budget ?? undefined,
-      maxAgeMs,
-      into: null,
-      join: flags.join === true,
-      ...(flags.drop === true ? { ifRemoved: 'drop' as const } : {}),
-      ...(flags.keep === true ? { ifRemoved: 'keep' as const } : {}),
-    }
+    const from: ListOrder['from'] =
+      path === null ? { kind: 'stream', stream } : { kind: 'file', path, shown }
+    return { ...settings, list: name, from, reading: own, notices }
   })
-  for (const order of orders) await checkHead(order)
+  for (const { from, reading: own } of orders) {
+    if (from.kind !== 'file') continue
+    const source = await openSource(from, own)
+    try {
+      await openList(source, own)
+    } finally {
+      await source.close()
+    }
+  }
   return {
     orders,
     notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
@@ -96,7 +103,7 @@ async function listsOf(file: ListFile, reading: ReadOptions) {
   if (!meansEvery(reading.sheet)) return [{ ...file, reading, notices: [] }]
   const every = { ...reading, sheet: undefined }
   if (path === null) return [{ ...file, reading: every, notices: [] }]
-  const { sheets, notices } = await everyTableOf({ path, shown }, every)
+  const { sheets, notices } = await everyTableOf({ kind: 'file', path, shown }, every)
   return sheets.map((sheet, at) => ({
     ...file,
     // A table that is itself named "all" is read like any other table.
@@ -127,16 +134,6 @@ export function typedName(as: string): string {
   return name
 }
 
-async function checkHead({ from, reading }: ListOrder): Promise<void> {
-  if (from.kind !== 'file') return
-  const source = await openSource(from, reading)
-  try {
-    await openList(source, reading)
-  } finally {
-    await source.close()
-  }
-}
-
 function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
   const { num, priority } = defaults
   const named = Object.entries({
@@ -153,7 +150,7 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
 /** Function that asks a person for confirmation; null if nobody is present. */
 export type AskPerson = ((question: string) => Promise<boolean>) | null
 
-/** Asks before spending live credits. If nobody is present, throws an error that ends with `undone`. */
+/** If nobody is present, throws an error that ends with `undone`. */
 export function askToBuy(queries: number, ask: AskPerson, undone: string): Promise<boolean> {
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)

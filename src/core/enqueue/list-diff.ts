@@ -5,14 +5,18 @@ import { clock } from '../../base/database/clock.ts'
 import type { ExpressionBuilder, Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { Misuse } from '../../base/errors.ts'
-import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
+import type { PlanOrder, Purchase } from './order.ts'
 import type { StageTables } from './stage.ts'
+
+/** Queries that are still open in a run but no longer on its list. */
+export interface RemovedQueries {
+  readonly queries: number
+  readonly examples: readonly string[]
+  readonly byPrice: readonly Purchase[]
+}
 
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
 
-const shownExamples = 3
-
-/** Finds the open tasks in a run whose queries are not among the merged lines of the list. */
 export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
   const removed = trx
     .withTables<StageTables>()
@@ -25,11 +29,7 @@ export async function findRemoved(trx: Transaction<DB>, run: number): Promise<Re
     .groupBy(['queries.num', 'queries.device'])
     .execute()
   if (byPrice.length === 0) return noneRemoved
-  const examples = await removed
-    .select('queries.q')
-    .orderBy('tasks.id')
-    .limit(shownExamples)
-    .execute()
+  const examples = await removed.select('queries.q').orderBy('tasks.id').limit(3).execute()
   return {
     queries: byPrice.reduce((sum, { tasks }) => sum + tasks, 0),
     examples: examples.map(({ q }) => q),
@@ -42,9 +42,9 @@ function isRemoved(eb: ExpressionBuilder<DB & StageTables, 'tasks'>) {
   return eb.and([eb('tasks.state', '=', 'open'), eb.not(eb.exists(held))])
 }
 
-/** Rejects a plan whose run contains removed queries, unless the user has chosen to drop or keep these queries. */
+/** Rejects a plan whose run contains removed queries, unless the user has chosen to drop or keep them. */
 export function refuseUndecided(
-  { removed, dropped, run }: Pick<Planned, 'removed' | 'dropped' | 'run'>,
+  { removed, dropped, run }: { removed: RemovedQueries; dropped: number; run: number },
   list: string,
 ): void {
   if (removed.queries === dropped) return
@@ -87,12 +87,7 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
     .execute()
 }
 
-const fewQueries = 20
-
-/**
- * Rejects a nightly list that has shrunk by more than half. Such a list is probably an incomplete export, and nobody is
- * present to notice the error.
- */
+/** A nightly list that has shrunk by more than half is probably an incomplete export, and nobody would notice. */
 export async function refuseShrunken(
   trx: Transaction<DB>,
   list: number,
@@ -100,12 +95,9 @@ export async function refuseShrunken(
 ): Promise<void> {
   if (kind !== 'nightly' || source === null) return
   const members = trx.selectFrom('list_queries').where('list_id', '=', list)
+  const newest = members.select(({ fn }) => fn.max('last_seen').as('newest'))
   const { before } = await members
-    .where(
-      'last_seen',
-      '=',
-      members.select(({ fn }) => fn.max('last_seen').as('newest')),
-    )
+    .where('last_seen', '=', newest)
     .select(({ fn }) => fn.countAll<number>().as('before'))
     .executeTakeFirstOrThrow()
   const { held } = await trx
@@ -113,7 +105,7 @@ export async function refuseShrunken(
     .selectFrom('merged')
     .select(({ fn }) => fn.countAll<number>().as('held'))
     .executeTakeFirstOrThrow()
-  if (before < fewQueries || held * 2 >= before) return
+  if (before < 20 || held * 2 >= before) return
   throw new Misuse(
     `expected ${name} to contain about ${count(before, 'query')}, as when it was last read, got ${formatNumber(held)}; if that is intended, enqueue it by hand once`,
   )

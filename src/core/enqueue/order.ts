@@ -16,26 +16,33 @@ import { Misuse } from '../../base/errors.ts'
 import { dayMs } from '../../base/time/zone.ts'
 import type { StageTables } from './stage.ts'
 
-/** Share of a night's credits, from 0 to 1, for the queries with a tag. */
 export interface TaggedShare {
   readonly tag: string
+  /** Share of a night's credits, from 0 to 1, for the queries with this tag. */
   readonly share: number
+}
+
+/** Number of tasks with the same parameters that determine the price. */
+export interface Purchase {
+  readonly num: number
+  readonly device: string | null
+  readonly tasks: number
 }
 
 /** A list to be planned, with the settings of its run. */
 export interface PlanOrder {
   readonly list: string
-  /** Source of the list; if null, the stored source is kept. */
+  /** If null, the stored source is kept. */
   readonly source: string | null
-  /** Flags for reading the list, which are stored for the next nightly run. If undefined, the stored flags are kept. */
+  /** Flags for reading the list in the next nightly run. If undefined, the stored flags are kept. */
   readonly reading: object | null | undefined
-  /** True if this source may be merged into a list that was previously read from a different source. */
+  /** True if the source may be merged into a list that was read from a different source. */
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum number of credits for the whole run. If the list joins the run `into`, the maximum applies to the credits
-   * that are spent from now on. If undefined, the budget of an existing run does not change.
+   * Maximum number of credits for the whole run or, in the run `into`, for the credits that are spent from now on. If
+   * undefined, the budget of an existing run does not change.
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
@@ -43,20 +50,14 @@ export interface PlanOrder {
   readonly adaptive: boolean
   /** The list's share of a night's credits when credits are short, from 0 to 1; null if no list has a share. */
   readonly part: number | null
-  /**
-   * Tags with a share of the credits when credits are short. A query with several of these tags counts toward the tag
-   * that comes first.
-   */
+  /** A query with several of these tags counts toward the first tag. */
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** Origin and API that an answer must have to be reused. */
   readonly origin: Origin
   readonly api: string
-  /**
-   * Existing run, of any kind, to which the list is added. If null, a manual plan joins the list's open manual run, and
-   * any other plan starts a new run.
-   */
+  /** Run to which the list is added. If null, a manual plan joins the list's open manual run, if there is one. */
   readonly into: number | null
   /** Handling of queries that are still open in a joined run, but no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
@@ -64,57 +65,12 @@ export interface PlanOrder {
   readonly usable: number
   /** True if every usable line contained exactly one query. */
   readonly single: boolean
-  /** True if lines specify at most a priority and a weight besides the query. */
+  /** True if lines set at most a priority and a weight besides the query. */
   readonly plain: boolean
-  /** True if a line specifies how often its query is bought, or the maximum age of its answer. */
+  /** True if a line sets how often its query is bought, or the maximum age of its answer. */
   readonly wished: boolean
   /** Parameters that determine the price; null if they differ between queries. */
-  readonly request: { readonly num: number; readonly device: string | null } | null
-}
-
-/**
- * Queries that are still open in a run but no longer on its list, grouped by the parameters that determine their price.
- */
-export interface RemovedQueries {
-  readonly queries: number
-  readonly examples: readonly string[]
-  readonly byPrice: Planned['toBuy']
-}
-
-export interface Planned {
-  readonly run: number
-  /** True if the list was added to an open run. */
-  readonly joined: boolean
-  readonly rows: number
-  readonly accepted: number
-  readonly duplicates: number
-  readonly rejected: number
-  readonly tasks: number
-  readonly queued: number
-  readonly reused: number
-  /**
-   * Number of queries that are not asked on this night because of the list or its cadence. Their last answers are used.
-   */
-  readonly notAsked: number
-  /** Number of queries whose interval does not exceed the maximum age of a reused answer. */
-  readonly unusedIntervals: number
-  /** Number of reused answers that can't be read. */
-  readonly unreadable: number
-  readonly shares: readonly (TaggedShare & { readonly queued: number })[]
-  readonly already: number
-  readonly removed: RemovedQueries
-  /** Number of removed queries that were cancelled. */
-  readonly dropped: number
-  /** State of an existing run before the list was added: credits used and reserved, and tasks still to buy. */
-  readonly before: { readonly spent: number; readonly open: number }
-  readonly done: boolean
-  readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
-  /** Tasks to buy, grouped by the parameters that determine their price. */
-  readonly toBuy: readonly {
-    readonly num: number
-    readonly device: string | null
-    readonly tasks: number
-  }[]
+  readonly request: Omit<Purchase, 'tasks'> | null
 }
 
 export type BuyingOrder = readonly (readonly [
@@ -123,10 +79,9 @@ export type BuyingOrder = readonly (readonly [
 ])[]
 
 /**
- * Computes the turn of each merged line to buy: the cumulative credits of the line's tag, divided by the tag's share.
- * Queries are bought in the order of their turns. Whenever credits run out, each tag that still has queries has
- * received its share, give or take one call. Credits that a tag does not need go to the other tags in proportion to
- * their shares.
+ * Computes the turn of each merged line: the cumulative credits of its tag, divided by the tag's share. If queries are
+ * bought in this order, each tag that still has queries has received its share whenever credits run out, give or take
+ * one call. The other tags share the credits that a tag does not need.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
@@ -150,7 +105,7 @@ export function isQueued(eb: ExpressionBuilder<StageTables, 'merged'>) {
 export async function countShares(
   trx: Transaction<DB>,
   { shares }: Pick<PlanOrder, 'shares'>,
-): Promise<Planned['shares']> {
+): Promise<readonly (TaggedShare & { readonly queued: number })[]> {
   if (shares.length === 0) return []
   const rows = await trx
     .withTables<StageTables>()
@@ -165,15 +120,12 @@ export async function countShares(
   return shares.map((one, place) => ({ ...one, queued: queued.get(place) ?? 0 }))
 }
 
-/**
- * Returns the parameters of `merge_duplicates.sql` that decide which answers are looked up. Answers are needed for
- * queries that may be skipped, and for sorting the queries. Only nightly runs skip queries.
- */
+/** Returns the parameters of `merge_duplicates.sql` that decide which answers are looked up. */
 export function mergingOf(order: PlanOrder) {
   const { kind, runDate, budget, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } =
     order
   const nightly = kind === 'nightly'
-  // If credits may run out before the whole plan is bought, the least valuable queries must come last.
+  // If credits may run out, the least valuable queries must come last.
   const dated = nightly || typeof budget === 'number'
   const judged = dated && (wished || adaptive)
   return {
@@ -189,21 +141,18 @@ export function mergingOf(order: PlanOrder) {
     priced: shares.length > 0 || part !== null,
     classes: prices.map((one) => one.class),
     credits: prices.map(({ credits }) => credits),
-    // A class without a known price is assumed to cost as much as the most expensive one.
+    // Assumed for a class without a known price.
     dearest: prices.reduce((most, { credits }) => Math.max(most, credits), 0) || 1,
   }
 }
 
-/**
- * Counts the queries whose interval does not exceed the maximum age of a reused answer, which is a contradiction. Such
- * a query is not bought before its answer exceeds the maximum age.
- */
+/** Counts the queries whose old answers would be reused when they are due. */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // In a manual run, the nightly maximum age is unknown for lines that do not set a maximum age.
+  // A manual run does not know the nightly maximum age, which applies to lines without a maximum age of their own.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const { idle } = await trx
     .withTables<StageTables>()
@@ -214,15 +163,15 @@ export async function countUnusedIntervals(
   return idle
 }
 
-/** Finds a list by name or inserts it, and stores its source and reading options for the next run. */
+/** Inserts or updates a list, and returns its id. */
 export async function storeList(
   trx: Transaction<DB>,
   { list, source, reading }: Pick<PlanOrder, 'list' | 'source' | 'reading'>,
 ): Promise<number> {
   const agreed = reading === null || reading === undefined ? null : JSON.stringify(reading)
   const change = {
-    ...(source === null ? {} : { source }),
-    ...(reading === undefined ? {} : { reading: agreed }),
+    ...(source !== null && { source }),
+    ...(reading !== undefined && { reading: agreed }),
   }
   const { id } = await trx
     .insertInto('lists')
@@ -233,10 +182,7 @@ export async function storeList(
   return id
 }
 
-/**
- * Rejects a list name that belongs to a different source. Exports from several sites may have the same file name, and
- * are merged into one list only on request.
- */
+/** Exports from several sites may have the same file name, and are merged into one list only on request. */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,
@@ -251,7 +197,6 @@ export async function refuseOtherSource(
   )
 }
 
-/** Reads a list by name; undefined if no list has this name. */
 export function knownList(db: Kysely<DB>, name: string) {
   return db
     .selectFrom('lists')

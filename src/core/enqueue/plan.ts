@@ -31,8 +31,8 @@ import {
   isQueued,
   knownList,
   mergingOf,
-  type Planned,
   type PlanOrder,
+  type Purchase,
   refuseOtherSource,
   storeList,
   turnOf,
@@ -43,16 +43,17 @@ import type { Staged } from './staging.ts'
 /** Placeholder id of a list or run that does not exist yet. */
 const none = 0
 
+export type Planned = Awaited<ReturnType<typeof planStaged>>
+
 /**
- * Performs all steps from the staged lines to the slices. The list and its run are written concurrently in two
- * transactions. The list is committed first, so a crash between the commits leaves a list without a run. If `keep` is
- * false, the plan is a preview, and all changes are rolled back.
+ * Writes the list and its run concurrently in two transactions. The list is committed first, so a crash between the
+ * commits leaves a list without a run. If `keep` is false, the plan is a preview, and all changes are rolled back.
  */
 export async function planStaged(
   { held, wanted }: Connections,
   { stage: { number: stage }, order, record }: Omit<Staged, 'read'>,
   keep: boolean,
-): Promise<Planned> {
+) {
   const begun: ControlledTransaction<DB>[] = []
   const begin = async (connection: Kysely<DB>) => {
     const trx = await connection.startTransaction().execute()
@@ -63,7 +64,7 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    // Serialises concurrent plans of one list, so that the second plan finds the tasks of the first plan.
+    // Serialises concurrent plans of one list, so that the second finds the tasks of the first.
     await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
@@ -76,8 +77,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // The next statements also detect, before anything is committed, whether the run's connection broke while the list
-    // was stored. Their lock on the run makes workers wait, so only the commits may follow.
+    // Before anything is committed, the next statements also detect whether the run's connection broke while the list
+    // was stored. They lock the run and make workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -87,7 +88,7 @@ export async function planStaged(
     return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
-    // Rollback errors are ignored, because the first error is more useful than a later error about a broken connection.
+    // The first error is more useful than a later error about a broken connection.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }
@@ -97,10 +98,9 @@ async function planRun(
   trx: Transaction<DB>,
   { stage, list, keep }: { stage: number; list: number; keep: boolean },
   order: PlanOrder,
-): Promise<Omit<Planned, 'done'>> {
+) {
   await sql`set local work_mem = '64MB'`.execute(trx)
-  const { run, joined } = await findRun(trx, list, { order, keep })
-  const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
+  const { run, joined, before } = await findRun(trx, list, { order, keep })
   await mergeDuplicates(trx, stage, { run, joined, list, order })
   await refuseShrunken(trx, list, order)
   const removed = joined && order.ifRemoved !== 'keep' ? await findRemoved(trx, run) : noneRemoved
@@ -118,10 +118,7 @@ async function planRun(
   return { run, joined, ...lines, ...added, removed, dropped, unusedIntervals, before, toBuy }
 }
 
-/**
- * Finds the open run to which the list is added, or inserts a new run. A preview inserts no run, because a rolled-back
- * insert would consume a run id.
- */
+/** Finds the open run to which the list is added, with its used credits and open tasks, or inserts a new run. */
 async function findRun(
   trx: Transaction<DB>,
   list: number,
@@ -130,16 +127,31 @@ async function findRun(
   const { kind, runDate, budget, maxAgeMs, into } = order
   const open = trx
     .selectFrom('runs')
-    .select('id')
     .where('list_id', '=', list)
     .where('state', 'in', ['planning', 'open'])
+    .select((eb) => [
+      'id',
+      'budget_used as spent',
+      eb
+        .selectFrom('tasks')
+        .whereRef('tasks.run_id', '=', 'runs.id')
+        .where('tasks.state', '=', 'open')
+        .select(eb.fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('open'),
+    ])
   const joined =
     into !== null
       ? open.where('id', '=', into)
       : open.where('kind', '=', 'manual').where(sql.lit(kind === 'manual'))
   const found = await joined.executeTakeFirst()
-  if (found !== undefined) return { run: found.id, joined: true }
-  if (!keep) return { run: none, joined: false }
+  if (found !== undefined) {
+    return { run: found.id, joined: true, before: { spent: found.spent, open: found.open } }
+  }
+  const before = { spent: 0, open: 0 }
+  // A rolled-back insert would consume a run id.
+  if (!keep) return { run: none, joined: false, before }
   const { id } = await trx
     .insertInto('runs')
     .values({
@@ -152,30 +164,12 @@ async function findRun(
     })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return { run: id, joined: false }
+  return { run: id, joined: false, before }
 }
 
 async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
   const open = trx.selectFrom('slices').select('slice').where('run_id', '=', run)
   return (await open.where('done_at', 'is', null).limit(1).executeTakeFirst()) !== undefined
-}
-
-async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['before']> {
-  return trx
-    .selectFrom('runs')
-    .where('id', '=', run)
-    .select((eb) => [
-      'budget_used as spent',
-      eb
-        .selectFrom('tasks')
-        .where('tasks.run_id', '=', run)
-        .where('tasks.state', '=', 'open')
-        .select(eb.fn.countAll<number>().as('n'))
-        .$asScalar()
-        .$notNull()
-        .as('open'),
-    ])
-    .executeTakeFirstOrThrow()
 }
 
 const sliceSize = 25
@@ -196,7 +190,7 @@ async function countAccepted(
   return accepted
 }
 
-/** Tasks that may share a slice. Reused tasks and tasks that are not asked go into slices that are not queued. */
+/** Tasks that may share a slice. Slices of reused tasks, and of tasks that are not asked, are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -204,18 +198,15 @@ interface Group {
   readonly priority: number
   readonly tasks: number
   readonly slices: number
-  /** Number of tasks in the group whose answer can't be read. */
+  /** Number of reused answers that can't be read. */
   readonly unreadable: number
   readonly weighted: boolean
-  /** True if any task is overdue, or if the time of the last answer is known for any task. */
+  /** True if any task is overdue or was answered before. */
   readonly aged: boolean
   readonly first_slice: number
 }
 
-/**
- * Inserts a task for each query that has no task in the run. If a recent enough answer exists, the task reuses that
- * answer at once.
- */
+/** Inserts a task for each query that has no task in the run. */
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
@@ -243,10 +234,7 @@ const taskColumns = [
   ...(['answers_after', 'slice', 'priority'] as const),
 ]
 
-/**
- * Adds the tasks in one group. Within a group, tasks are mostly sorted by one number. This is three times as fast as
- * sorting all tasks by the group columns as well.
- */
+/** Sorting each group alone is three times as fast as sorting all tasks by the group columns too. */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
@@ -274,15 +262,14 @@ function tasksOf(
   const { reused, rests, priority, first_slice: first } = group
   const shared = order.shares.length > 0 && !done
   const usual = buyingOrder(group)
-  // Overdue queries are bought before the shares apply, but their cost counts toward the shares.
+  // Overdue queries are bought first, but their cost counts toward the shares.
   const bought = shared ? ([['overdue', 'desc'], ['turn'], ...usual] as const) : usual
   const merged = trx.withTables<StageTables>().selectFrom('merged')
   const lines = (shared ? merged.where(isQueued) : merged).selectAll().select((eb) => {
     const turn: AliasableExpression<number> = shared ? turnOf(order, usual) : eb.lit(0)
     return turn.as('turn')
   })
-  // A line may set a lower maximum age than the run. The earliest time of a reusable answer is stored with the task,
-  // because the line is not read again when the task is bought.
+  // The time of the oldest reusable answer is stored, because the line's maximum age is not read again.
   const aged = order.wished && order.kind === 'nightly' && !done
   const tasks = trx
     .selectFrom(lines.as('lines'))
@@ -312,7 +299,7 @@ function tasksOf(
   return bought.reduce((all, [column, how]) => all.orderBy(column, how), tasks)
 }
 
-/** Updates the tasks of queries that a joined run had skipped or dropped. A new run has no such tasks. */
+/** Updates the tasks of queries that a joined run had skipped or dropped. */
 function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
   return conflict
     .columns(['run_id', 'query_id'])
@@ -328,9 +315,8 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 }
 
 /**
- * Returns the order in which tasks are bought, so that the least valuable tasks are left if buying stops. Queries that
- * are overdue by more than their interval come first. Next come the queries with the highest weights, queries that were
- * never answered, and queries with the oldest answers.
+ * Sorts tasks so that the least valuable tasks are left if buying stops. Overdue queries come first, then the highest
+ * weights, queries that were never answered, and the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
@@ -345,7 +331,7 @@ async function countClasses(
   trx: Transaction<DB>,
   stage: number,
   { queued, request }: { queued: number; request: PlanOrder['request'] },
-): Promise<Planned['toBuy']> {
+): Promise<readonly Purchase[]> {
   if (queued === 0) return []
   if (request !== null) return [{ ...request, tasks: queued }]
   return trx
@@ -374,9 +360,8 @@ async function storeHeld(
 }
 
 /**
- * Inserts the queries in a stage without checking each row for conflicts, because the checks would take a third of the
- * time. If another planner inserts one of these queries at the same time, which is rare, the statement fails. It is
- * then repeated, and skips existing rows.
+ * Inserts queries without checking each row for conflicts, because the checks would take a third of the time. If
+ * another planner inserts one of them at the same time, the statement fails, and is repeated with the checks.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -384,8 +369,8 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
     await addQueries(saved, stage).execute()
     await saved.releaseSavepoint('queries').execute()
   } catch (error) {
-    // Only a unique violation is handled here.
-    if (codeOf(error) !== '23505') throw error
+    const isUniqueViolation = codeOf(error) === '23505'
+    if (!isUniqueViolation) throw error
     await saved.rollbackToSavepoint('queries').execute()
     await addQueries(trx, stage)
       .onConflict((conflict) => conflict.doNothing())
@@ -393,7 +378,7 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
   }
 }
 
-/** Inserts the missing queries in the order of their ids, as every writer of this table does, to avoid deadlocks. */
+/** Inserts queries in the order of their ids, as every writer of this table does, to avoid deadlocks. */
 function addQueries(trx: Transaction<DB>, stage: number) {
   const columns = ['id', 'key', 'q', 'location', 'hl', 'gl', 'num', 'device'] as const
   const staged = trx.withTables<StageTables>()
@@ -408,11 +393,7 @@ function addQueries(trx: Transaction<DB>, stage: number) {
   return staged.insertInto('queries').columns(columns).expression(missing)
 }
 
-/**
- * Writes one row per distinct query in a stage, with the first line, most urgent priority, highest weight, shortest
- * interval and lowest maximum age of the query. Each row also says whether the run already has the query, whether the
- * query is not asked, and which answer to reuse, if any.
- */
+/** Creates the `merged` table, with one row for each distinct query. */
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
@@ -424,12 +405,8 @@ export async function mergeDuplicates(
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
-/** Replaces the run's rejected lines with the lines rejected in the latest reading of its list. */
-async function storeRejections(
-  trx: Transaction<DB>,
-  stage: number,
-  run: number,
-): Promise<Planned['reasons']> {
+/** Replaces the lines that an earlier reading rejected. */
+async function storeRejections(trx: Transaction<DB>, stage: number, run: number) {
   await trx.deleteFrom('rejected_lines').where('run_id', '=', run).execute()
   const staged = trx.withTables<StageTables>()
   await staged
@@ -445,7 +422,10 @@ async function storeRejections(
   return countRejections(trx, stage)
 }
 
-async function countRejections(trx: Transaction<DB>, stage: number): Promise<Planned['reasons']> {
+async function countRejections(
+  trx: Transaction<DB>,
+  stage: number,
+): Promise<readonly { readonly reason: string; readonly lines: number }[]> {
   return trx
     .withTables<StageTables>()
     .selectFrom(stageName('staged_rejected', stage))
@@ -475,13 +455,12 @@ export async function* rejectedLines(db: Database, run: number): AsyncGenerator<
 }
 
 /**
- * Writes the planning result to the run, and reopens a run that has ended in the meantime. A budget from the command
- * line becomes the budget of the run. When a nightly run joins an older run, the older run may spend at most the
- * nightly budget in addition to the credits already used.
+ * Writes the result to the run, and reopens a run that has ended in the meantime. A nightly run that joins an older run
+ * may spend its budget in addition to the credits that the older run has used.
  */
 async function closeRun(
   trx: Transaction<DB>,
-  { run, rows: lines, accepted, duplicates, rejected }: Omit<Planned, 'done'>,
+  { run, rows: lines, accepted, duplicates, rejected }: Awaited<ReturnType<typeof planRun>>,
   order: PlanOrder,
 ): Promise<boolean> {
   const { into, maxAgeMs, budget } = order
@@ -518,7 +497,6 @@ async function closeRun(
   return closed.state === 'done'
 }
 
-/** Rejects a budget that is lower than the credits that the existing run has already used. */
 function expectRoom(
   { list, budget, into }: Pick<PlanOrder, 'list' | 'budget' | 'into'>,
   { run, gone }: { run: number; gone: number },

@@ -5,8 +5,7 @@ import { type Funds, readFunds } from '../ledger/prices.ts'
 import type { Heading } from '../lists/read.ts'
 import { refill } from '../queue/refill.ts'
 import type { SliceQueue } from '../queue/slice-jobs.ts'
-import type { Planned } from './order.ts'
-import { planStaged } from './plan.ts'
+import { type Planned, planStaged } from './plan.ts'
 import { readOpenTasks } from './prospect.ts'
 import { onConnections } from './stage.ts'
 import { type Desk, type ListOrder, type ReadList, type Staged, stageList } from './staging.ts'
@@ -25,7 +24,7 @@ export interface Plans {
   readonly committed: boolean
 }
 
-/** Reads lists, and plans a run for each list. If one list can't be read, no list is planned. */
+/** If one list can't be read, no list is planned. */
 export async function planLists(
   desk: Desk,
   { orders, floor, budget }: { orders: readonly ListOrder[]; floor: number; budget: number | null },
@@ -65,10 +64,7 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 
 type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
 
-/**
- * Reads lists into temporary tables, from which the lists can be planned twice: once for the preview, and once for the
- * result that is kept.
- */
+/** Reads lists into temporary tables, from which they can be planned twice: once for a preview, and once to be kept. */
 async function onStaged<T>(
   desk: Desk,
   orders: readonly ListOrder[],
@@ -97,18 +93,17 @@ async function onStaged<T>(
 }
 
 function describePlan(planned: Planned, { order, read }: Staged, { costs }: Funds): ListPlan {
-  const more = [...mergeNotice(planned, read.heading), ...intervalNotice(planned)]
   return {
     ...planned,
     ...read,
     list: order.list,
-    notices: [...read.notices, ...more],
+    notices: [...read.notices, ...mergeNotice(planned, read.heading), ...intervalNotice(planned)],
     estimate: estimateCost(planned.toBuy, costs, costClass),
     removedCost: estimateCost(planned.removed.byPrice, costs, costClass),
   }
 }
 
-/** Returns a notice about intervals that have no effect, because the last answer may still be reused. */
+/** Warns about intervals that have no effect, because the last answer may still be reused. */
 export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedIntervals'>): string[] {
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
@@ -117,14 +112,9 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
   ]
 }
 
-const fewLines = 10
-
-/**
- * Returns a notice if most lines are duplicates. In that case, the wrong column may have been read, such as the seed
- * keywords next to their suggestions.
- */
+/** Warns if most lines are duplicates, because they may be from the wrong column. */
 function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
-  if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []
+  if (heading === null || accepted + duplicates < 10 || duplicates <= accepted) return []
   const { header, columns } = heading.dialect
   const name = header[columns.query]?.trim() ?? String(columns.query + 1)
   return [
@@ -132,7 +122,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
   ]
 }
 
-/** Queues the open slices of a run; existing jobs remain unchanged. */
+/** Queues the open slices of a run. Existing jobs remain unchanged. */
 export function queueRun(
   desk: Pick<Desk, 'db' | 'progress'>,
   queue: Pick<SliceQueue, 'add'>,

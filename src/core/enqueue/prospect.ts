@@ -24,7 +24,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Reads the queries in all scheduled lists, as they were when each list was last read. */
+/** Reads the queries in all scheduled lists, as last read. */
 export function readGroups(db: Database, { origin, api }: { origin: string; api: string }) {
   return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }
@@ -32,7 +32,7 @@ export function readGroups(db: Database, { origin, api }: { origin: string; api:
 /** Open tasks in one run that have the same price. */
 export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
-/** Reads the open tasks, most urgent run first. */
+/** The most urgent run comes first. */
 export async function readOpenTasks(db: Database) {
   return (
     db
@@ -42,7 +42,7 @@ export async function readOpenTasks(db: Database) {
       .innerJoin('queries', 'queries.id', 'tasks.query_id')
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
-      // Leaves out a task whose call is in flight, because the cost of that call is already reserved.
+      // The cost of a call in flight is already reserved.
       .where((eb) =>
         eb.not(
           eb.exists(

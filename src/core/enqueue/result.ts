@@ -27,7 +27,7 @@ const inReport = [
   ...(['estimate', 'reasons', 'notices', 'sample'] as const),
 ]
 
-/** Builds the JSON of a plan. `files` holds the file of rejected lines for each list. */
+/** `files` are the files of rejected lines, one for each list. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -53,7 +53,7 @@ export function reportOf(
   }
 }
 
-/** Returns a plan's run; null if the run was rolled back with the preview. */
+/** Returns null if the run was rolled back with the preview. */
 function runOf({ committed }: Plans, { joined, run }: ListPlan): number | null {
   return committed || joined ? run : null
 }
@@ -62,7 +62,7 @@ const shownLists = 8
 const shownReasons = 5
 const shownNames = 8
 
-/** Formats the plan to fit one screen. */
+/** The plan fits on one screen. */
 export function planLines(
   plans: Plans,
   { origin, api }: Pick<Supplier, 'origin' | 'api'>,
@@ -121,7 +121,7 @@ function removedLines({ removed, removedCost: { credits }, dropped }: ListPlan):
   return [`  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`]
 }
 
-/** Formats the first queries and the last query as they will be sent. Counts alone would not reveal a wrong column. */
+/** Shows queries as they will be sent, because counts alone would not reveal a wrong column. */
 function sampleLines({ sample: { first, last }, tasks }: ListPlan): string[] {
   const shown = first.map(
     (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
@@ -202,7 +202,7 @@ function readingReport(heading: Heading) {
     columns: [{ index: columns.query, role: 'query' }, ...usedColumns(heading)]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
-    // The next most likely query column; null if no other column is likely.
+    // The next most likely query column.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
@@ -219,10 +219,7 @@ function samplesOf({ rows }: Heading, index: number): string[] {
   return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
 }
 
-/**
- * Describes the query column and the next most likely query column with samples of their cells, so that a wrong choice
- * is obvious.
- */
+/** Describes the query column and the next most likely one with samples, so that a wrong choice is obvious. */
 function columnLines(heading: Heading | null): string[] {
   if (heading === null || heading.dialect.columns.width === 1) return []
   const { dialect, runnerUp } = heading
@@ -268,7 +265,6 @@ function readingPhrase(heading: Heading | null, headersAgain: readonly number[])
   ].join(', ')
 }
 
-/** Formats the meaning of a column, followed by the name of the column if the name differs. */
 function withName(meaning: string, name = ''): string {
   const trimmed = name.trim()
   if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning

@@ -8,7 +8,7 @@ import { statement } from '../../base/database/sql-file.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
-/** Runs a function on dedicated connections, because temporary tables belong to a connection. */
+/** Temporary tables belong to a connection. */
 export async function onConnections<T>(
   db: Database,
   work: (connections: Connections) => Promise<T>,
@@ -18,7 +18,7 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-// Limits of a batch. Statements of this many rows are efficient, but a batch with many long texts is sent sooner.
+// Limits of a batch. Statements with this number of rows are efficient, but many long texts are sent sooner.
 const mostRows = 5_000
 const mostBytes = 4_000_000
 
@@ -36,7 +36,7 @@ export class Sender {
     this.#travelling = new Lot(labels)
   }
 
-  /** Adds queries. Waits only while both batches are full. */
+  /** Waits only while both batches are full. */
   async add(queries: readonly ListedQuery[]): Promise<void> {
     for (const query of queries) this.#gathering.add(query)
     const { rows, bytes } = this.#gathering
@@ -60,7 +60,7 @@ export class Sender {
   }
 }
 
-/** Separator between the tags of a query; no text in a list contains this character. */
+/** Separator between the tags of a query. No text in a list contains this character. */
 const group = '\u001d'
 
 /** Queries in a list, collected by column until they are sent. */
@@ -124,20 +124,14 @@ class Lot {
     columns.share.add(placeAmong(this.#labels, tags))
   }
 
-  /**
-   * Clears the columns for the next batch. Call this function only after the parameters that were built from the
-   * columns have been sent.
-   */
+  /** All parameters that were built from the columns must have been sent before. */
   clear(): void {
     this.rows = 0
     for (const column of this.#all) column.clear()
   }
 }
 
-/**
- * A list that is being staged. The list exists only in temporary tables on two connections, which no other connection
- * can see. Await `end` before the list is planned.
- */
+/** A list that is being staged in temporary tables. Await `end` before the list is planned. */
 export class Stage extends Sender {
   readonly number: number
   readonly #connections: Connections
@@ -167,15 +161,11 @@ export class Stage extends Sender {
     }
   }
 
-  /** Adds the members of a list from the database rather than a file. Their queries are already stored. */
+  /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
   async addMembers(list: number): Promise<number> {
-    const { numAffectedRows } = await this.#connections.wanted.executeQuery(
-      statement(
-        'stage_members',
-        { list, labels: this.#labels },
-        { wanted: stageName('staged_wanted', this.number) },
-      ),
-    )
+    const wanted = stageName('staged_wanted', this.number)
+    const insert = statement('stage_members', { list, labels: this.#labels }, { wanted })
+    const { numAffectedRows } = await this.#connections.wanted.executeQuery(insert)
     return Number(numAffectedRows ?? 0)
   }
 
@@ -194,13 +184,12 @@ export class Stage extends Sender {
   }
 }
 
-/** Returns the index of the first label that is one of the query's tags; null if there is none. */
+/** Returns the index of the first label that is one of the query's tags. */
 function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
   const place = labels.findIndex((label) => tags.includes(label))
   return place === -1 ? null : place
 }
 
-/** Two connections, which write the list and its tasks in parallel. */
 export interface Connections {
   /** Writes the list and its queries. */
   readonly held: Kysely<DB>
@@ -208,33 +197,19 @@ export interface Connections {
   readonly wanted: Kysely<DB>
 }
 
-interface StagedLine {
-  ord: Generated<number>
-  id: string
-  num: number
-  device: string | null
-  priority: number
-  weight: number | null
-  every_days: number | null
-  max_age_ms: number | null
-}
+type Member = Pick<DB['list_queries'], 'priority' | 'weight' | 'every_days' | 'max_age_ms'>
+type StagedLine = Member & Pick<DB['queries'], 'id' | 'num' | 'device'> & { ord: Generated<number> }
 
 /** Temporary tables used while lists are planned. Each list has its own numbered tables of lines. */
 export type StageTables = {
-  /** Lines that become tasks. The table belongs to the connection that writes the run. */
+  /** Lines that become tasks. */
   staged_wanted: StagedLine & { line: number; share: number | null }
-  /** Lines without a query. The table belongs to the connection that writes the run. */
   staged_rejected: { line: number; reason: string; content: string }
-  /** Queries with their attributes. The table belongs to the connection that writes the list. */
-  staged_held: StagedLine & {
-    key: string
-    q: string
-    location: string | null
-    hl: string | null
-    gl: string | null
-  }
+  /** Queries with their attributes. */
+  staged_held: StagedLine & Pick<DB['queries'], 'key' | 'q' | 'location' | 'hl' | 'gl'>
   /** Distinct queries in a list, written by `merge_duplicates.sql`. */
-  merged: Omit<StagedLine, 'ord' | 'num' | 'device'> & {
+  merged: Member & {
+    id: string
     ord: number
     already: boolean
     search_id: number | null
@@ -283,7 +258,7 @@ const types = {
   content: 'text not null',
 } as const
 
-/** Columns that both query tables have. Columns of fixed size come first. */
+/** Columns that both tables of queries have. Columns of fixed size come first. */
 const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
 const texts = ['key', 'q', 'location', 'hl', 'gl', 'target', 'tags', 'given'] as const
 const columnsOf = {
@@ -304,7 +279,6 @@ export async function makeTables(connections: Connections, number: number): Prom
   }
 }
 
-/** Inserts the rows that are given as columns of equal length. */
 async function insertRows(
   connections: Connections,
   table: 'staged_wanted' | 'staged_held',

@@ -17,27 +17,20 @@ import { type Connections, Stage } from './stage.ts'
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
-/**
- * A list to be planned, with the settings of its run. By default, a nightly run drops removed queries, and a manual run
- * asks the user.
- */
+/** By default, a nightly run drops removed queries, and a manual run asks the user. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   /** The list's file, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
   /** Remarks about the file, in addition to the remarks that result from reading the file. */
   readonly notices?: readonly string[]
-  /**
-   * Called within the planning transaction. An error in this function rolls back the whole plan and is passed on
-   * unchanged.
-   */
+  /** Called within the planning transaction. An error rolls back the whole plan and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
 export interface Desk {
   readonly db: Database
   readonly supplier: Supplier
-  /** Called periodically with the current step. */
   readonly progress?: (step: string) => void
 }
 
@@ -64,18 +57,18 @@ export async function stageList(
   number: number,
   { desk, order, funds }: { desk: Desk; order: ListOrder; funds: Funds },
 ): Promise<Staged> {
-  const { from, record, shares = [] } = order
+  const { from, reading: typed, notices: _, record, shares = [], ...settings } = order
+  const { list, kind } = order
   const labels = shares.map(({ tag }) => tag)
   const stage = new Stage(connections, number, labels)
   await stage.start()
-  const { list, kind, runDate, budget, maxAgeMs, into, adaptive = false, part = null } = order
   const { origin, api } = desk.supplier
   const { join = kind === 'nightly', ifRemoved = usuallyRemoved(order) } = order
   const prices = funds.costs.map(({ class: name, average, dearest }) => {
     return { class: name, credits: average ?? dearest }
   })
-  const wanted = { list, kind, runDate, budget, maxAgeMs, into, adaptive, part, shares }
-  const usual = { ...wanted, origin, api, join, ifRemoved, prices }
+  const defaults = { adaptive: false, part: null }
+  const usual = { ...defaults, ...settings, shares, origin, api, join, ifRemoved, prices }
   if (from.kind === 'members') {
     const members = await stageMembers(stage, from.list, list)
     return { stage, order: { ...usual, ...members }, record, read: notRead }
@@ -83,17 +76,9 @@ export async function stageList(
   const source = from.kind === 'file' ? from.path : streamName
   await refuseOtherSource(desk.db, { list, join, source })
   const { tally, read, dialect } = await stageFile(stage, from, { desk, order })
-  const reading = kind === 'manual' ? agreedOf(order.reading, dialect) : undefined
-  const { usable, plain, wished, request = null } = tally
-  const found = {
-    source,
-    reading,
-    usable,
-    single: tally.queries === usable,
-    plain,
-    wished,
-    request,
-  }
+  const reading = kind === 'manual' ? agreedOf(typed, dialect) : undefined
+  const { usable, queries, plain, wished, request = null } = tally
+  const found = { source, reading, usable, single: queries === usable, plain, wished, request }
   return { stage, order: { ...usual, ...found }, record, read }
 }
 
@@ -104,10 +89,7 @@ const notRead: ReadList = {
   sample: { first: [], last: null },
 }
 
-/**
- * Returns the default handling of removed queries. If the list was not read completely, the removed queries are
- * unknown, so all queries are kept.
- */
+/** If the list was not read completely, the removed queries are unknown, so all queries are kept. */
 function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
   if (from.kind === 'members' || join === true) return 'keep'
   return kind === 'nightly' ? 'drop' : 'ask'
@@ -193,16 +175,15 @@ function emptyTally() {
     plain: true,
     /** True if a line sets how often its query is bought, or the maximum age of its answer. */
     wished: false,
-    /** First rejection reasons, for display. */
+    /** First reasons, for the message. */
     reasons: [] as string[],
-    /** Parameters that determine the price, if all queries have the same parameters; null if the parameters differ. */
+    /** Parameters that determine the price; null if they differ between queries. */
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],
     last: null as Query | null,
   }
 }
 
-/** Maximum number of reasons and of queries that are shown. */
 const mostShown = 3
 
 function countPiece(tally: ListTally, { queries, rejected, usable }: ListPiece): void {

@@ -1,9 +1,10 @@
 // Estimates what lists will cost, and adds up their counts.
 
 import type { Funds } from '../ledger/prices.ts'
-import type { Planned } from './order.ts'
+import type { Purchase } from './order.ts'
+import type { Planned } from './plan.ts'
 
-/** Counts of a list that are added up over all lists. */
+/** The counts that are added up over all lists. */
 export const countNames = [
   'rows',
   'accepted',
@@ -22,10 +23,7 @@ export interface Totals extends Counts {
   readonly balance: Balance
 }
 
-/**
- * Adds up the counts and costs of the lists, and computes the balance after the purchase. `open` is the cost of tasks
- * that are already open.
- */
+/** `open` is the cost of tasks that are already open. */
 export function addUp(
   lists: readonly (Planned & { readonly estimate: Estimate })[],
   { open, funds, ...limits }: { open: Estimate; funds: Funds } & Pick<Balance, 'floor' | 'budget'>,
@@ -45,10 +43,7 @@ export function addUp(
   }
 }
 
-/**
- * Adds up the credits that the runs have used from their budgets and the possible cost of the runs' open tasks; null if
- * no price is known.
- */
+/** Returns the credits that the runs have used or may still use for their open tasks; null if no price is known. */
 function spentBefore(lists: readonly Planned[], { costs }: Funds): number | null {
   const open = sumOf(lists, ({ before }) => before.open)
   const spent = sumOf(lists, ({ before }) => before.spent)
@@ -71,14 +66,11 @@ export interface Estimate {
 const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
 const unknown: Estimate = { credits: null, worst: null, basis: 'unknown' }
 
-/**
- * Estimates a cost from earlier calls in the same class: the expected cost from recent calls, and the worst case from
- * the most expensive call.
- */
+/** Uses the average of recent calls in the same class and, for the worst case, the most expensive call. */
 export function estimateCost(
-  toBuy: Planned['toBuy'],
+  toBuy: readonly Purchase[],
   prices: Funds['costs'],
-  classOf: (purchase: Planned['toBuy'][number]) => string,
+  classOf: (purchase: Purchase) => string,
 ): Estimate {
   const wanted = toBuy.filter(({ tasks }) => tasks > 0)
   if (wanted.length === 0) return nothing
@@ -109,24 +101,19 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
 /** Balance after a purchase; null means unknown. */
 export interface Balance {
   readonly remaining: number | null
-  /** Cost of tasks that are already open; null if unknown. */
+  /** Cost of tasks that are already open. */
   readonly open: number | null
   readonly after: number | null
   readonly after_worst: number | null
   readonly floor: number
-  /**
-   * True if the balance stays at or above the floor even in the worst case; null if the cost or the balance is unknown.
-   */
+  /** True if the balance stays at or above the floor even in the worst case. */
   readonly above_floor: boolean | null
   readonly budget: number | null
-  /** True if even the worst case stays within the budget; null if the cost is unknown or there is no budget. */
+  /** True if even the worst case stays within the budget; also null if there is no budget. */
   readonly within_budget: boolean | null
 }
 
-/**
- * Compares an estimate with balance, floor and budget. Open tasks are paid from the same balance. `before` is the
- * number of credits that the runs have already used, or may still use for their open tasks; null means unknown.
- */
+/** `before` is the number of credits that the runs have used, or may still use for their open tasks. */
 export function forecastBalance(
   { credits, worst }: Estimate,
   now: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
@@ -135,14 +122,11 @@ export function forecastBalance(
   },
 ): Balance {
   const { remaining, floor, budget, open = nothing, before = 0 } = now
+  // Open tasks are paid from the same balance.
   const after = minus(remaining, open.credits, credits)
   const afterWorst = minus(remaining, open.worst, worst)
   return {
-    remaining,
-    open: open.credits,
-    after,
-    after_worst: afterWorst,
-    floor,
+    ...{ remaining, open: open.credits, after, after_worst: afterWorst, floor },
     above_floor: afterWorst === null ? null : afterWorst >= floor,
     budget,
     within_budget:
@@ -154,11 +138,7 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/**
- * A purchase of more calls than this number needs confirmation. The limit is lower if the cost of a call is unknown.
- */
-const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
-
+/** True if a purchase of this many calls needs confirmation. */
 export function needsYes(queued: number, { basis }: Estimate): boolean {
-  return queued > (basis === 'unknown' ? confirmFrom.callsOfUnknownCost : confirmFrom.calls)
+  return queued > (basis === 'unknown' ? 500 : 1000)
 }

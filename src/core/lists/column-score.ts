@@ -4,17 +4,17 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or the like'
 
-/** Matches MD5 sums, SHA sums and UUIDs. People may search for article numbers, but not for hashes or UUIDs. */
+/** Matches MD5 sums, SHA sums and UUIDs. People search for article numbers, but not for these. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
 
 const things: readonly (readonly [string, RegExp])[] = [
   ['addresses', /^https?:\/\//i],
-  // Names that end in ".js" or ".ts" are excluded, because people search for frameworks such as "node.js".
+  // Excludes ".js" and ".ts", because people search for frameworks such as "node.js".
   [
     'host names',
     /^(?:[\p{L}\d-]+\.)+(?!js$|ts$)(?:com|net|org|info|biz|shop|online|[a-z]{2})(?:\/\S*)?$/iu,
   ],
-  // A date must have a four-digit year, because people may search for version numbers such as 10.1.26.
+  // Requires a four-digit year, because people search for version numbers such as 10.1.26.
   [
     'dates',
     /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,
@@ -24,10 +24,6 @@ const things: readonly (readonly [string, RegExp])[] = [
   ['telephone numbers', /^(?:\+|00|\()(?:[\s()./-]*\d){7,15}$/],
 ]
 
-/**
- * Returns the class of a cell that is not a search query, as a plural noun such as "dates"; undefined if the cell may
- * be a query.
- */
 function otherThing(cell: string): string | undefined {
   const text = cell.trim()
   const found = things.find(([, pattern]) => pattern.test(text))?.[0]
@@ -37,8 +33,8 @@ function otherThing(cell: string): string | undefined {
 }
 
 /**
- * Returns the class of a column whose cells are not search queries, as a plural noun; undefined if the cells may be
- * queries. The first cell may be a column name.
+ * Returns a plural noun, such as "dates", for cells that are not queries; undefined if they may be queries. The first
+ * cell may be a column name.
  */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
@@ -55,13 +51,12 @@ export function looksLikeMail(cell: string): boolean {
   return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
 }
 
-/** True for a URL, an email address, a date, a price or another cell that is clearly not a search query. */
+/** True for a cell that is clearly not a search query, such as a URL, a date or a price. */
 export function isThing(cell: string): boolean {
   const text = cell.trim()
   return things.some(([, pattern]) => pattern.test(text)) || looksLikeMail(text)
 }
 
-/** True for an article number, a document number, a hash or a similar identifier. */
 function isIdentifier(cell: string): boolean {
   const text = cell.trim()
   return (
@@ -72,47 +67,32 @@ function isIdentifier(cell: string): boolean {
   )
 }
 
-/** True for a cell that is not a search query. */
 function isOther(cell: string): boolean {
   return !/\p{L}/u.test(cell) || isNumber(cell) || isThing(cell) || isIdentifier(cell)
 }
 
-/** True for a search setting, such as a country or a device. A column of settings contains no queries. */
+/** A column of search settings, such as countries or devices, contains no queries. */
 function isSetting(cell: string): boolean {
   return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
 }
 
-export interface ScoredColumn {
-  readonly index: number
-  /** Score from 0 to 1. A column with score 0 contains no queries. */
-  readonly score: number
-}
-
 export const scoredRows = 200
 
-/**
- * Returns the columns that may contain queries: first the chosen column, then the other columns by descending score.
- */
-export function scoreColumns(
-  rows: readonly (readonly string[])[],
-  width: number,
-  chosen?: number,
-): ScoredColumn[] {
+/** Returns the columns that may contain queries, by descending score from 1 to 0. The chosen column comes first. */
+export function scoreColumns(rows: readonly (readonly string[])[], width: number, chosen?: number) {
   const first = rows.slice(0, scoredRows)
-  const rank = ({ index, score }: ScoredColumn): number => (index === chosen ? 2 : score)
-  return Array.from({ length: width }, (_, index) => index)
-    .map((index) => ({ index, score: scoreOf(first.map((cells) => cells[index] ?? '')) }))
-    .filter((column) => rank(column) > 0)
-    .toSorted((one, other) => rank(other) - rank(one))
+  return Array.from({ length: width }, (_, index) => {
+    const score = scoreOf(first.map((cells) => cells[index] ?? ''))
+    return { index, score, rank: index === chosen ? 2 : score }
+  })
+    .filter(({ rank }) => rank > 0)
+    .toSorted((one, other) => other.rank - one.rank)
 }
 
-/** Score that a column must exceed to be a plausible query column. */
+/** A plausible query column has a higher score. */
 export const leastScore = 0.1
 
-/**
- * Scores the cells of a column. Most queries differ from each other, and many queries consist of several words, unlike
- * figures, codes and labels.
- */
+/** Unlike figures, codes and labels, most queries differ from each other, and many consist of several words. */
 function scoreOf(cells: readonly string[]): number {
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))
   const texts = filled.filter((cell) => !isOther(cell))

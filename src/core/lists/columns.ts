@@ -1,24 +1,22 @@
-// Determines the meaning of each column of a list, from the name of the column or from flags. Knows the names that
-// common tools use.
+// Determines the meaning of each column from its name or from flags. Knows the names that common tools use.
 
 import { Misuse } from '../../base/errors.ts'
 
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells in a row, so that the row contains its query and all request parameters. */
+  /** A row needs this number of cells to contain its query and all request parameters. */
   readonly needed: number
-  /** Number of cells in the header. */
   readonly width: number
   /** Distinct header cells without a known meaning. */
   readonly ignored: readonly string[]
 }
 
-/** Delimiter, header and columns of a list. They are detected in the first lines and apply to the whole list. */
+/** The delimiter, the header and the columns are detected in the first lines, and apply to the whole list. */
 export interface Dialect {
   /** Null if each line is one query. */
   readonly delimiter: string | null
-  /** Line number of the header; null if the list has no header. */
+  /** Null if the list has no header. */
   readonly headerLine: number | null
   readonly header: readonly string[]
   readonly columns: Columns
@@ -31,7 +29,7 @@ type HeaderReading =
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear'; readonly problem: string }
 
-/** Reads a record as a header; `wanted` is the query column named by the user. */
+/** `wanted` is the query column that the user named. */
 export function readHeader(cells: readonly string[], wanted: string | undefined): HeaderReading {
   const queries = queryColumns(cells, wanted)
   const [query] = queries
@@ -53,19 +51,16 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   return { kind: 'columns', columns: columnsOf(query, others, cells) }
 }
 
-/** Completes the columns of a header with the fields that are derived from them. */
 function columnsOf(
   query: number,
   others: readonly ListColumn[],
   cells: readonly string[],
 ): Columns {
   const used = new Set([query, ...others.map(({ index }) => index)])
-  const ignored = [
-    ...new Set(cells.filter((cell, index) => !used.has(index) && cell.trim() !== '')),
-  ]
+  const unused = cells.filter((cell, index) => !used.has(index) && cell.trim() !== '')
   const asked = others.filter(({ role }) => isRequestRole(role))
   const needed = Math.max(query, ...asked.map(({ index }) => index)) + 1
-  return { query, others, needed, width: cells.length, ignored }
+  return { query, others, needed, width: cells.length, ignored: [...new Set(unused)] }
 }
 
 export function isRequestRole(role: string): boolean {
@@ -75,10 +70,8 @@ export function isRequestRole(role: string): boolean {
 function queryColumns(cells: readonly string[], wanted: string | undefined): number[] {
   const wantedIndex = columnNumber(wanted)
   if (wantedIndex !== undefined) return wantedIndex < cells.length ? [wantedIndex] : []
-  return cells.flatMap((cell, index) => {
-    const hit = wanted === undefined ? isQueryName(cell) : isNamed(cell, wanted)
-    return hit ? [index] : []
-  })
+  const isHit = (cell: string) => (wanted === undefined ? isQueryName(cell) : isNamed(cell, wanted))
+  return [...cells.keys()].filter((index) => isHit(cells[index] ?? ''))
 }
 
 export function isQueryName(cell: string): boolean {
@@ -89,12 +82,12 @@ function isNamed(cell: string, name: string): boolean {
   return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
-/** Converts the 1-based number of a column, as in `--column 2`, to an index. Returns undefined for a name. */
+/** Converts a number, as in `--column 2`, to an index. Returns undefined for a name. */
 export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
 
-/** Returns the columns of a list without a header. `query` is the index of the query column. */
+/** Returns the columns of a list without a header. */
 export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
@@ -127,9 +120,9 @@ export const otherRoles = [
 type OtherRole = (typeof otherRoles)[number]
 type Role = 'query' | OtherRole
 
-/** Meaning of a known header cell. If `several` is true, `a|b` in a cell of the column stands for two values. */
 interface Meaning {
   readonly role: Role
+  /** True if `a|b` in a cell stands for two values. */
   readonly several: boolean
 }
 
@@ -138,23 +131,20 @@ export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /**
-   * True if the name is used by tools. An invalid number in such a column does not reject the query of its row.
-   * Languages and countries must be known.
-   */
+  /** True for a tool's column. Its invalid numbers do not reject queries. Its languages and countries must be known. */
   readonly tool?: boolean
   /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
 }
 
-/** Column given by name or number, with the meaning that the user chose. A column with the role null is ignored. */
 export interface Mapping {
+  /** Name or number. */
   readonly column: string
+  /** Null for a column that the user wants to ignore. */
   readonly role: OtherRole | null
 }
 
-// A longer cell can't be a column name. The limit is also needed because the expressions that read names take quadratic
-// time.
+// The expressions that read names take quadratic time.
 const longestName = 300
 
 // Names of the query column in exports from keyword tools, search consoles and advertising accounts, by language.
@@ -181,28 +171,26 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Names of our own columns, listed for each role that accepts names other than its own. */
+/** Our own column names, for roles that accept names other than their own. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
   target: 'target url, target, target page',
-  // Header cells are compared after their underscores have been replaced by blanks.
   max_age: 'max age, max-age',
 }
 
 const meaningsByName = new Map<string, Meaning>()
 for (const role of ['query', ...otherRoles] as const) {
   const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
-  // These columns have no names of our own, because only tools write them.
+  // Only tools write these columns.
   if (role === 'cpc' || role === 'difficulty') continue
   for (const name of names.split(',').map(plainName)) {
     meaningsByName.set(name, { role, several: false })
-    // A plural name means that a cell may contain several values.
     if (isRequestRole(role)) meaningsByName.set(`${name}s`, { role, several: true })
   }
 }
 
-/** Normalizes a header cell: case, width, underscores, invisible characters, surrounding punctuation. */
+/** Normalizes case, width, underscores, invisible characters and surrounding punctuation. */
 export function plainName(cell: string): string {
   return cell
     .slice(0, longestName)
@@ -216,25 +204,18 @@ export function plainName(cell: string): string {
 
 const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
-/**
- * Returns the meaning of a header cell; undefined if the name is unknown. A cell in a `device|` or `devices` column may
- * contain several values.
- */
+/** Returns the meaning of a header cell. A cell in a `device|` or `devices` column may contain several values. */
 export function readMeaning(cell: string): Meaning | undefined {
   if (cell.length > longestName) return undefined
   const marked = severalMark.test(cell)
-  const meaning = meaningsByName.get(plainName(marked ? cell.replace(severalMark, '') : cell))
-  if (meaning === undefined || !marked) return meaning
-  return { role: meaning.role, several: true }
+  const meaning = meaningsByName.get(plainName(cell.replace(severalMark, '')))
+  return marked && meaning !== undefined ? { ...meaning, several: true } : meaning
 }
 
 // Titles of the two blocks in an export of related queries. A title does not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/**
- * Names of columns that tools write next to their queries. If several columns match a role, the first matching pattern
- * decides.
- */
+/** Names of columns that tools write next to their queries. The first pattern that matches a column decides. */
 const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ['gl', /^country$/, /^country code$/],
   ['hl', /^language$/, /^language code$/],
@@ -257,10 +238,7 @@ const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ],
 ]
 
-/**
- * Finds the columns of known tools among the columns without one of our own names. Skips roles that already have a
- * column.
- */
+/** Finds tools' columns for the roles that do not have a column yet. */
 function findToolColumns(
   cells: readonly string[],
   query: number,
@@ -277,16 +255,11 @@ function findToolColumns(
   })
 }
 
-interface MappingOptions {
-  readonly shown: string
-  readonly map?: readonly Mapping[] | undefined
-}
-
-/** Applies the user's mappings to the columns of a header. A mapping overrides the meaning of a column name. */
+/** Applies the user's mappings, which override the meanings of column names. */
 export function mapColumns(
   columns: Columns,
   header: readonly string[],
-  { shown, map = [] }: MappingOptions,
+  { shown, map = [] }: { shown: string; map?: readonly Mapping[] | undefined },
 ): Columns {
   if (map.length === 0) return columns
   const { query, width } = columns

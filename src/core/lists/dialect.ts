@@ -20,15 +20,16 @@ import type { ReadOptions } from './options.ts'
 import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
-/** Chosen way to read a list: the delimiter, the columns and, if the list has one, the header. */
-type Choice = Pick<HeaderRow, 'trial' | 'columns'> & { readonly row: TrialRow | null }
+interface Choice {
+  readonly trial: Trial
+  /** The header, if there is one. */
+  readonly row: TrialRow | null
+  readonly columns: Columns
+}
 
 type Wanted = ReadOptions & { readonly shown: string }
 
-/**
- * Detects the delimiter and the header from the first lines of a list. Also returns the rows below the header and the
- * columns that may contain queries, with the chosen column first. Rejects an ambiguous list instead of guessing.
- */
+/** The first candidate is the chosen query column. Rejects an ambiguous list instead of guessing. */
 export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
@@ -49,10 +50,7 @@ export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   return { dialect, rows, candidates: scoreColumns(rows, columns.width, columns.query) }
 }
 
-/**
- * Rejects a report that lists each query once per device, because the user may not want to buy each query for each
- * device.
- */
+/** Rejects a report that lists each query once per device, because the user may want to buy each query only once. */
 function refuseSegments(
   trial: Trial,
   shown: string,
@@ -97,10 +95,7 @@ function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   )
 }
 
-/**
- * Checks that the rows below a header of one cell also have one cell. Otherwise, the delimiter is ambiguous, and the
- * list is rejected.
- */
+/** Rejects a list with a header of one cell if a delimiter would divide the rows below it. */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
@@ -114,17 +109,14 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** Returns the trial without a delimiter. If there is no such trial, returns the trial with the typed delimiter. */
+/** Returns the trial without a delimiter or, if there is none, the trial with the typed delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
   return trial
 }
 
-/**
- * Handles a list without a cell that names a query column. Accepts the list if each line is a query or if the user gave
- * the number of the column, and rejects it otherwise.
- */
+/** Accepts a list without a header if each line is a query, or if the user gave the number of the query column. */
 function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
   const { shown, column } = wanted
   const divided = trials.filter((trial) => divides(trial))
@@ -142,7 +134,7 @@ function withoutHeader(trials: readonly Trial[], wanted: Wanted): Choice {
   return { trial: tryNone(trials), row: null, columns: plainColumns(0, 1) }
 }
 
-/** Splits a list for which the user typed `--no-header`. The first line is a row. */
+/** Reads the first line as a row, because the user typed `--no-header`. */
 function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wanted): Choice {
   const [table, another] = trials.filter((trial) => divides(trial))
   if (table !== undefined && another !== undefined) throw severalDelimiters(shown, table, another)
@@ -160,13 +152,6 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
   )
 }
 
-/**
- * Minimum score of a likely query column, as a share of the best score. Columns of labels, such as "high" and "low",
- * score lower.
- */
-const likelyShare = 0.75
-
-/** The message shows the first line and suggests columns. */
 function noQueryColumn(
   trial: Trial,
   { shown, column, severalFit }: Wanted & { readonly severalFit: boolean },
@@ -183,7 +168,8 @@ function noQueryColumn(
   const hints: string[] = []
   if (best === undefined) hints.push('none of its columns holds text')
   else if (!isRow) {
-    const likely = candidates.filter(({ score }) => score >= best.score * likelyShare)
+    // Columns of labels, such as "high" and "low", score lower.
+    const likely = candidates.filter(({ score }) => score >= best.score * 0.75)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
     hints.push(`possible columns: ${names}; name one with --column if it holds queries`)
   }
@@ -200,36 +186,21 @@ function noQueryColumn(
   )
 }
 
-interface HeaderRow {
+type HeaderRow = NonNullable<ReturnType<typeof candidateAt>>
+
+/** A record that may be the header. */
+interface Place {
   readonly trial: Trial
   readonly at: number
   readonly row: TrialRow
-  readonly columns: Columns
-  /** Share of the rows below the header that have the same width as the header. */
-  readonly fit: number
-  /**
-   * False if the supposed header may be a row in the list. Reading that row as the header would lose the row and the
-   * lines above it.
-   */
-  readonly clear: boolean
-  /**
-   * True if rows of the same width precede the supposed header. If the column is given by number, the supposed header
-   * then counts as a row.
-   */
-  readonly among: boolean
-}
-
-interface Place extends Pick<HeaderRow, 'trial' | 'at' | 'row'> {
-  /** Number of cells in each line above the row, up to the last filled cell of the line. */
+  /** Filled width of each line above the row. */
   readonly above: readonly number[]
 }
 
-/** Number of records to search for the header. Reports from keyword tools start with a title, dates and settings. */
-const headerWithin = 30
-
 function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
   let doubtful: HeaderRow | undefined
-  for (const [at, row] of trial.rows.slice(0, headerWithin).entries()) {
+  // Reports from keyword tools start with a title, dates and settings.
+  for (const [at, row] of trial.rows.slice(0, 30).entries()) {
     const above = [
       ...trial.rows.slice(0, at).map(({ cells }) => (isProse([cells]) ? 1 : filledWidth(cells))),
       ...trial.broken.filter((line) => line < row.line).map(() => 1),
@@ -241,7 +212,7 @@ function findHeader(trial: Trial, wanted: Wanted): HeaderRow | undefined {
   return doubtful
 }
 
-function candidateAt(place: Place, { shown, column, delimiter }: Wanted): HeaderRow | undefined {
+function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const { trial, at, row, above } = place
   const { cells } = row
   const number = columnNumber(column)
@@ -262,9 +233,10 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
     )
   }
   const { columns } = reading
-  // A single word that directly follows another line may be the query "keyword", so it is not read as a header.
+  // A single word directly below another line may be the query "keyword".
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
+  // If a row were read as the header, the row and the lines above it would be lost.
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
   // A column given by number may have no name, so a record among rows of the same width counts as a row.
   const among =
@@ -274,33 +246,27 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted): Header
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/**
- * Returns the title of a block of related queries as a header. The title is the first line or follows a blank line, and
- * numbers follow the title.
- */
-function titleAt({ trial, at, row, above }: Place): HeaderRow | undefined {
+/** Reads the title of a block of related queries as a header. The title begins the block, and numbers follow it. */
+function titleAt({ trial, at, row, above }: Place) {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // A title without numbers below it may be a query, unless it is on the first line and has no lower-case letters, as
-  // in exports.
+  // Without numbers below it, a title may be a query, unless it is the first line and has no lower-case letters.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
 }
 
+/** Returns the share of the rows below the header that are as wide as the header. */
 function fitOf({ rows }: Trial, header: number, width: number): number {
   const below = rows.slice(header + 1)
   if (below.length === 0) return 1
   return below.filter(({ cells }) => cells.length === width).length / below.length
 }
 
-/**
- * True if a row is clearly the header, and the lines above it are clearly a title or settings. Lines above a header are
- * not read as queries.
- */
+/** True if a row is clearly the header, and the lines above it are clearly a title or settings. */
 function isClear(
   { trial, at, row: { cells, begins }, above }: Place,
   { fit, numbered }: { fit: number; numbered: boolean },
@@ -320,9 +286,7 @@ function rowsFrom({ rows }: Trial, at: number): readonly (readonly string[])[] {
   return below.filter(({ length }) => length === width)
 }
 
-/**
- * True if the cell in this column is a name, all filled cells below it are numbers, and no cell above it is a number.
- */
+/** True if a cell is a name, all filled cells below it are numbers, and no cell above it is a number. */
 function startsNumbers(trial: Trial, at: number, index: number): boolean {
   const [header, ...rows] = rowsFrom(trial, at)
   if (!isName(header?.[index] ?? '')) return false
@@ -333,10 +297,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/**
- * True if a record is clearly a row of data, because it contains a figure, a code above other codes, or a cell that a
- * row below repeats.
- */
+/** True for a record with a figure, a code above other codes, or a cell that a row below repeats. */
 function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -352,10 +313,7 @@ function isClearlyRow(trial: Trial, at: number): boolean {
   })
 }
 
-/**
- * Rejects a first line that may be a header if the user gave the column by number. Otherwise, the name of the column
- * would be bought as a query.
- */
+/** Rejects a first line that may be a header, because the name of the column would be bought as a query. */
 function refuseNames(trial: Trial, shown: string, number: number): void {
   const at = Math.max(
     trial.rows.findIndex(({ cells }) => filledCells(cells).length > 1),
@@ -369,7 +327,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows repeat the supposed name of the query column. Such a cell is a label, such as "q". */
+/** True if most rows repeat the supposed name of the query column, which is then a label, such as "q". */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -378,22 +336,20 @@ function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof read
   return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
 }
 
-/** True for a record that has a known column name, or a word above a column of numbers, URLs or similar data. */
+/** True for a record with a known column name, or with a word above numbers, URLs or similar data. */
 function looksLikeHeader(trial: Trial, at: number): boolean {
   const { rows } = trial
   const cells = rows[at]?.cells ?? []
   const reading = readHeader(cells, undefined)
   if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
-  // A single cell proves nothing, because a row of figures that is split with the wrong delimiter may look like one
-  // number.
+  // With the wrong delimiter, a row of figures may look like a single number.
   if (cells.length < 2) return false
   const block = rows.slice(
     rows.findLastIndex(({ begins }, index) => begins && index <= at),
     at,
   )
   const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
-  // Between rows of data, a word in a column of numbers is a gap such as "n/a". A title padded with blank cells does
-  // not count as a row.
+  // Between rows, a word in a column of numbers is a gap such as "n/a". A title padded with blank cells is not a row.
   if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
   const below = rows.slice(at + 1, at + 50).filter(isAlike)
   const areFigures = (index: number): boolean =>
@@ -404,7 +360,6 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
   )
 }
 
-/** True for a cell that may be a column name. */
 function isName(cell: string): boolean {
   return !isNumber(cell) && !isGap(cell)
 }
@@ -419,24 +374,10 @@ function filledWidth(cells: readonly string[]): number {
   return cells.findLastIndex(isFilled) + 1
 }
 
-/** A non-blank row at the beginning of a list. */
-interface TrialRow {
-  readonly cells: readonly string[]
-  /** Line number of the row. The names of JSON fields are on line 0. */
-  readonly line: number
-  /** True for the first row, and for a row below a blank line. */
-  readonly begins: boolean
-}
+type Trial = ReturnType<typeof tryOut>
+type TrialRow = Trial['rows'][number]
 
-/** Beginning of a list, split with one delimiter. */
-interface Trial {
-  readonly delimiter: string | null
-  readonly rows: readonly TrialRow[]
-  /** Numbers of the lines that could not be split into cells. */
-  readonly broken: readonly number[]
-}
-
-/** Returns the delimiters to try: the typed delimiter or, by default, all common delimiters. */
+/** Returns the typed delimiter or, by default, all common delimiters. */
 export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
   if (typed === undefined) return [...Object.values(delimiterNames), null]
   if (typed.toLowerCase() === 'none') return [null]
@@ -453,11 +394,15 @@ function typedDelimiter(delimiter: string | null): string {
   return name?.[0] ?? delimiter ?? 'none'
 }
 
+/**
+ * Splits the beginning of a list with one delimiter. A row `begins` a block if it is the first row or follows a blank
+ * line. `broken` has the numbers of the lines that can't be split. The names of JSON fields are on line 0.
+ */
 export function tryOut(
   head: Buffer,
   delimiter: string | null,
   { comments, firstLine }: Partial<ReadOptions> = {},
-): Trial {
+) {
   const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
   const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
   const rows = kept.flatMap(({ cells, line }, at) =>
@@ -474,19 +419,13 @@ function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
-/**
- * True if the delimiter is punctuation, because a blank follows each delimiter. A delimiter with blanks on both sides,
- * as is usual for bars, is not punctuation.
- */
+/** True if the delimiter is punctuation, with a blank after it. Bars usually have blanks on both sides. */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/**
- * True if a delimiter splits at least this share of the rows into the same number of cells, and the delimiter is not
- * punctuation.
- */
+/** True if a delimiter splits this share of the rows into the same number of cells, and is not punctuation. */
 export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
   if (delimiter === null || width < 2) return false
@@ -494,10 +433,7 @@ export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   return same.length >= rows.length * share && !isProse(same)
 }
 
-/**
- * Returns the table of a trial: the first row that is as wide as most rows, the rows below it, and the columns that may
- * contain queries.
- */
+/** Returns the first row that is as wide as most rows, the rows below it, and the columns that may contain queries. */
 export function tableOf({ rows }: Trial) {
   const width = widthOf(rows)
   const at = Math.max(
@@ -518,10 +454,7 @@ function widthOf(rows: readonly TrialRow[]): number {
   return most?.[0] ?? 0
 }
 
-/**
- * True if most rows have the same number of cells, and that number is greater than two. Such a file is a report, so its
- * lines are not queries.
- */
+/** True if most rows have the same number of cells, and more than two. Their lines are not queries. */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2

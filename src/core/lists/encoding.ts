@@ -7,10 +7,7 @@ export interface Encoding {
   readonly label: string
   /** Length of the byte order mark, in bytes. */
   readonly mark: number
-  /**
-   * Source of the encoding: the user, the byte order mark, a proof from all examined bytes, or a guess. A list whose
-   * encoding was guessed is rejected.
-   */
+  /** `mark` is the byte order mark. `proven` means that all examined bytes fit only this encoding. */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
 
@@ -22,14 +19,18 @@ const marks = [
   { label: 'utf-16be', bytes: [0xfe, 0xff] },
 ] as const
 
-/** Detects the encoding from the first bytes. `whole` is true if the file has no further bytes. */
+/** `whole` is true if the file has no further bytes. */
 export async function detectEncoding(
   head: Buffer,
   whole: boolean,
   wanted: string | undefined,
 ): Promise<Encoding> {
   const mark = marks.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte))
-  if (mark?.label === 'utf-32' || isUtf32(head)) throw utf32()
+  if (mark?.label === 'utf-32' || isUtf32(head)) {
+    throw new Misuse(
+      'expected UTF-8 or UTF-16, got UTF-32, which is not supported; save the file as UTF-8',
+    )
+  }
   if (wanted !== undefined) {
     const label = wantedLabel(wanted, mark?.label, head)
     return { label, mark: mark?.label === label ? mark.bytes.length : 0, how: 'given' }
@@ -45,16 +46,7 @@ export async function detectEncoding(
   return { label: await guessLabel(head), mark: 0, how: 'guessed' }
 }
 
-function utf32(): Misuse {
-  return new Misuse(
-    'expected UTF-8 or UTF-16, got UTF-32, which is not supported; save the file as UTF-8',
-  )
-}
-
-/**
- * True for text with four bytes per character. In nearly every group of four bytes, the last two bytes are zero or, in
- * the other byte order, the first two bytes.
- */
+/** In UTF-32, two bytes are zero in nearly every group of four: the last two or, in the other order, the first two. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   const starts = Array.from({ length: groups }, (_, group) => group * 4)
@@ -64,9 +56,8 @@ function isUtf32(head: Buffer): boolean {
 }
 
 /**
- * True for UTF-8 with invalid bytes. Text in another encoding hardly ever contains a complete UTF-8 sequence by chance,
- * and a single invalid byte is no evidence of another encoding. A three-byte surrogate counts as UTF-8, because it
- * comes from a program that split a UTF-16 pair.
+ * True for UTF-8 with invalid bytes. Other encodings hardly ever contain a complete UTF-8 sequence by chance, and a
+ * single invalid byte proves nothing. A surrogate counts as UTF-8, because it comes from a split UTF-16 pair.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -83,18 +74,15 @@ function isBrokenUtf8(head: Buffer): boolean {
   return good >= bad || bad === 1
 }
 
-/** True for a UTF-16 surrogate that is encoded as if it were a character. */
+/** True for a UTF-16 surrogate that was encoded like a character. */
 function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
   return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
 
-/**
- * Returns the encoding that the user requested. Rejects the request if it contradicts the byte order mark and either of
- * them is UTF-16, because the text would be misread.
- */
+/** Rejects a request that contradicts the byte order mark, if either of them is UTF-16. */
 function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
   const typed = canonicalLabel(wanted)
-  // The platform maps `utf-16` to one byte order, but a user who types `utf-16` may mean either byte order.
+  // The platform maps `utf-16` to one byte order, but the user may mean either.
   const either = typed === 'utf-16le' && wanted.trim().toLowerCase() !== typed
   const label = either ? (wideMark(marked) ?? wideLabel(head) ?? typed) : typed
   if (marked === undefined || marked === label) return label
@@ -117,27 +105,23 @@ function canonicalLabel(name: string): string {
 }
 
 /**
- * Detects UTF-16 without a byte order mark. In UTF-16, nearly all zero bytes, such as those of line ends, are on the
- * same side of a byte pair. Few byte pairs are two printable characters.
+ * Detects UTF-16 without a byte order mark: nearly all zero bytes, such as those of line ends, are on the same side of
+ * a byte pair, and few byte pairs are two printable characters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
-  const pairs = Math.floor(head.length / 2)
-  const found = { le: 0, be: 0, leEnds: 0, beEnds: 0, letters: 0 }
-  for (let index = 0; index + 1 < head.length; index += 2) {
-    const even = head[index] ?? 0
-    const odd = head[index + 1] ?? 0
-    if (odd === 0) found.le++
-    if (even === 0) found.be++
-    if (odd === 0 && (even === 0x0a || even === 0x0d)) found.leEnds++
-    if (even === 0 && (odd === 0x0a || odd === 0x0d)) found.beEnds++
-    if (isPrintable(even) && isPrintable(odd)) found.letters++
+  const pairs = Array.from(
+    { length: Math.floor(head.length / 2) },
+    (_, at) => [head[at * 2] ?? 0, head[at * 2 + 1] ?? 0] as const,
+  )
+  if (pairs.filter((pair) => pair.every(isPrintable)).length > pairs.length * 0.7) return undefined
+  const le = pairs.flatMap(([even, odd]) => (odd === 0 ? [even] : []))
+  const be = pairs.flatMap(([even, odd]) => (even === 0 ? [odd] : []))
+  const isEnough = (zeros: readonly number[], others: readonly number[]): boolean => {
+    const share = zeros.includes(lf) || zeros.includes(cr) ? 0.01 : 0.3
+    return zeros.length > 20 * others.length && zeros.length > pairs.length * share
   }
-  if (found.letters > pairs * 0.7) return undefined
-  const enough = (zeros: number, ends: number): boolean => zeros > pairs * (ends > 0 ? 0.01 : 0.3)
-  if (found.le > 20 * found.be && enough(found.le, found.leEnds)) return 'utf-16le'
-  if (found.be > 20 * found.le && enough(found.be, found.beEnds)) return 'utf-16be'
-  return undefined
+  return isEnough(le, be) ? 'utf-16le' : isEnough(be, le) ? 'utf-16be' : undefined
 }
 
 function isPrintable(byte: number): boolean {
@@ -158,10 +142,7 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-/**
- * Bytes for Polish letters in windows-1250 that have a different meaning in ISO-8859-2. These bytes distinguish the two
- * encodings, which the detector confuses.
- */
+// Polish letters in windows-1250. They distinguish it from ISO-8859-2, with which the detector confuses it.
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
@@ -178,7 +159,7 @@ async function guessLabel(head: Buffer): Promise<string> {
     : known
 }
 
-/** Loads the detector. It is an optional package, because it is large and only suggests an encoding in a message. */
+/** The detector is an optional package, because it is large and only suggests an encoding in a message. */
 async function loadDetector() {
   try {
     return await import('jschardet')
@@ -199,8 +180,8 @@ function knownLabel(label: string): string | undefined {
 }
 
 /**
- * Converts a text to UTF-8. Bytes that are invalid in the encoding are rejected, with line and offset, instead of being
- * replaced. If `toTheEnd` is false, the last character may be incomplete.
+ * Converts a text to UTF-8. Rejects bytes that are invalid in the encoding, with line and offset, instead of replacing
+ * them. If `toTheEnd` is false, the last character may be incomplete.
  */
 export async function* decode(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -218,7 +199,7 @@ export async function* decode(
   if (toTheEnd) yield decoder.push(Buffer.alloc(0), true)
 }
 
-/** Converts a text piece by piece, and tracks the line and the offset at which the next piece starts. */
+/** Tracks the line and the offset at which the next piece starts. */
 abstract class Decoder {
   protected line = 1
   /** Last bytes of the previous piece, which are still needed. */
@@ -253,15 +234,9 @@ class Utf8 extends Decoder {
   }
 
   #refuse(text: Buffer): Misuse {
-    let good = 0
-    let bad = text.length
-    while (bad - good > 1) {
-      const middle = (good + bad) >> 1
-      const part = text.subarray(0, middle)
-      if (isUtf8(part.subarray(0, lastCharacterEnd(part)))) good = middle
-      else bad = middle
-    }
-    const at = lastCharacterEnd(text.subarray(0, good))
+    // Decoding replaces invalid bytes, so the first difference is where they start.
+    const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
+    const at = lastCharacterEnd(text.subarray(0, differs))
     const line = this.line + lineEnds(text.subarray(0, at))
     const offset = this.offset + at
     if (isHalf(text.subarray(at))) return this.halfCharacter('UTF-8', line, offset)
@@ -271,12 +246,10 @@ class Utf8 extends Decoder {
   }
 }
 
-const shownAround = 20
-
 /** Shows the text around an invalid byte, decoded as windows-1252. */
 function around(text: Buffer, at: number): string {
   const lineStart = Math.max(text.lastIndexOf(lf, at), text.lastIndexOf(cr, at)) + 1
-  const near = text.subarray(Math.max(lineStart, at - shownAround), at + shownAround)
+  const near = text.subarray(Math.max(lineStart, at - 20), at + 20)
   const [shown = ''] = new TextDecoder('windows-1252').decode(near).split(/[\r\n]/)
   const byte = text.toString('hex', at, at + 1).toUpperCase()
   return `${JSON.stringify(shown)} in windows-1252, the byte is 0x${byte}`
@@ -297,8 +270,7 @@ class Other extends Decoder {
       const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
       this.offset += chunk.length
       this.line += lineEnds(text)
-      // Keeps the last complete two-byte unit, and the single byte after it, if any. Units start at even offsets,
-      // because the UTF-16 mark has two bytes.
+      // Keeps the last complete UTF-16 unit and a single byte after it. Units start at even offsets.
       const kept = Buffer.concat([this.before, chunk])
       this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
       return text
@@ -316,7 +288,7 @@ class Other extends Decoder {
     const units = bytes.subarray(0, bytes.length - (bytes.length % 2))
     if (this.#label === 'utf-16be') units.swap16()
     const text = units.toString('utf16le')
-    // The first unit may be the second half of a character that starts before these bytes.
+    // The first unit may complete a character that starts before these bytes.
     const from = this.before.length > 0 && /^[\udc00-\udfff]/.test(text) ? 1 : 0
     const at = from + text.slice(from).search(/\p{Cs}/u)
     if (at < from) return
@@ -336,17 +308,14 @@ function lineEnds(text: Buffer): number {
 const lf = 10
 export const cr = 13
 
-/**
- * Returns the offset after the last line end, or 0 if there is no line end. Ignores a trailing CR, which may be the
- * first half of CRLF.
- */
+/** Returns the offset after the last line end, or 0. Ignores a trailing CR, which may be the first half of CRLF. */
 export function lastLineEnd(bytes: Buffer): number {
   const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
   if (usable === 0) return 0
   return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
 }
 
-/** Returns the offset after the first line end that follows a position, or a negative number if no line end follows. */
+/** Returns the offset after the next line end, or a negative number. */
 export function firstLineEnd(bytes: Buffer, from: number): number {
   const feed = bytes.indexOf(lf, from)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)
@@ -355,17 +324,14 @@ export function firstLineEnd(bytes: Buffer, from: number): number {
   return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
 }
 
-/** Returns the end of a line's text, without its line end, given the start of the next line. */
+/** Returns the end of a line's text, given the start of the next line. */
 export function textEnd(bytes: Buffer, next: number): number {
   if (bytes[next - 1] === cr) return next - 1
   if (bytes[next - 1] !== lf) return next
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
-/**
- * Returns the end of the last complete UTF-8 character. The bytes after that end belong to a character that continues
- * in the next piece.
- */
+/** Returns the end of the last complete UTF-8 character. */
 export function lastCharacterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

@@ -22,12 +22,8 @@ interface FileArguments {
 
 const rejectedEnding = '.rejected.csv'
 
-/**
- * Resolves names and patterns to files, in order and without repetition. `skipped` holds the files that are not lists.
- */
-export async function findFiles(
-  options: FileArguments,
-): Promise<{ readonly files: readonly ListFile[]; readonly skipped: readonly string[] }> {
+/** Resolves names and patterns to files, in order and without repetition. `skipped` are the files that are not lists. */
+export async function findFiles(options: FileArguments) {
   const paths = new Map<string | null, string>()
   const skipped: string[] = []
   for (const arg of options.args) {
@@ -59,7 +55,6 @@ function holdsNoList(shown: string, { folder, config }: FileArguments): boolean 
   return path.endsWith(rejectedEnding) || path.startsWith(config + sep)
 }
 
-/** Returns the name of the list in a file: the file name without its extension. */
 export function nameOfList(path: string): string {
   const whole = path.replace(/\.gz$/i, '')
   const name = basename(whole, extname(whole))
@@ -107,7 +102,7 @@ async function expand(arg: string, folder: string): Promise<readonly string[]> {
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
 }
 
-/** True if a file has exactly this name. A file name may contain pattern characters. */
+/** A file's name may contain the characters of patterns. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isDirectory(),
@@ -115,10 +110,7 @@ async function isThere(path: string): Promise<boolean> {
   )
 }
 
-/**
- * Builds the expression for a pattern. Only a part of the pattern that begins with a dot matches hidden files and
- * folders.
- */
+/** Only a part that begins with a dot matches hidden files and folders. */
 function patternOf(parts: readonly string[]): RegExp {
   const patterns = parts.map((part, at) => {
     if (part === '**') return '(?:[^./][^/]*/)*'

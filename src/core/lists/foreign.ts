@@ -6,14 +6,11 @@ import { otherThings } from './column-score.ts'
 import type { ReadOptions } from './options.ts'
 import { isBroken } from './values.ts'
 
-/** A kind of text that is not a list of queries, and how to recognize it. */
+/** A text has this format if its `first` line, `any` line or `most` lines (60 percent) match. */
 interface Format {
   readonly name: string
-  /** Identifies the format if the first line matches. */
   readonly first?: RegExp
-  /** Identifies the format if any line matches. */
   readonly any?: RegExp
-  /** Identifies the format if more than 60 percent of the lines match. */
   readonly most?: RegExp
   readonly advice?: string
 }
@@ -54,15 +51,11 @@ const formats: readonly Format[] = [
   { name: 'a log', most: /^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*\s\S/ },
 ]
 
-/** A number or bullet before a query, as in documents. */
+/** Matches a number or bullet before a query. */
 const numbering = /^\s*(?:(\d{1,5})\s?[.):]|[•▪◦‣–*-](?=\s))\s*(?=\S)/u
 
-/** Matches a number before a query, unless the number starts a fraction or a time, such as "1.5" or "9:30". */
+/** Matches a number before a query, unless it starts a fraction or a time, such as "1.5" or "9:30". */
 const ordinal = /^\s*\d{1,5}\s?[.):](?!\d{1,3}(?!\d))/
-
-function numberOf(line: string): number {
-  return Number.parseInt(line, 10)
-}
 
 export function stripNumbering(text: string): string {
   return text.replace(numbering, '')
@@ -72,12 +65,7 @@ export function isComment(line: string): boolean {
   return /^\s*(?:#+\s+|\/\/\s*)[\p{L}\p{N}]/u.test(line)
 }
 
-const looked = 400
-
-/**
- * Rejects text that is not a list of queries. The `--numbering` and `--comments` flags switch off the corresponding
- * checks.
- */
+/** The `--numbering` and `--comments` flags switch off the corresponding checks. */
 export function refuseForeign(head: Buffer, shown: string, options: ReadOptions): void {
   const lines = linesOf(head)
   const first = lines[0] ?? ''
@@ -122,12 +110,13 @@ function isNumbered(lines: readonly string[]): boolean {
     (match, at) => match?.[1] !== undefined && Number(match[1]) === Number(found[0]?.[1]) + at,
   ).length
   const rising = lines.filter(
-    (line, at) => ordinal.test(line) && at > 0 && numberOf(line) > numberOf(lines[at - 1] ?? ''),
+    (line, at) =>
+      ordinal.test(line) && Number.parseInt(line) > Number.parseInt(lines[at - 1] ?? ''),
   ).length
   return Math.max(bullets, counted, rising + 1) >= lines.length * 0.8
 }
 
-// Common column headings that nobody would use as a query.
+// Column names that nobody would use as a query.
 const headings: ReadonlySet<string> = new Set(
   `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
 keyword phrase, keyword phrases, keyword list, target keyword, target keywords, focus keyword, main keyword,
@@ -146,7 +135,7 @@ const longHeading =
 
 const signs = [',', ';', '\t', '|']
 
-/** Rejects text that parses as one query per line but looks like rows of a table, a header or other data. */
+/** Rejects lines that look like rows of a table, like a header or like other data, rather than like queries. */
 export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const lines = linesOf(head)
   const [first = '', ...rest] = lines
@@ -183,10 +172,7 @@ function isHeading(line: string): boolean {
   return headings.has(name) || longHeading.test(name)
 }
 
-/**
- * True if the first line looks like a column name: it starts with a capital letter or contains an underscore, and no
- * line below it does.
- */
+/** True if only the first line starts with a capital letter or contains an underscore, as a column name may. */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false
@@ -194,16 +180,13 @@ function isTitled(first: string, rest: readonly string[]): boolean {
   return isName(first) && !rest.some(isName)
 }
 
-/**
- * Counts the cells of a line. If a blank follows any separator, the separator is punctuation, and the line counts as
- * one cell.
- */
+/** Counts the line as one cell if a blank follows any separator, which is then punctuation. */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
 }
 
-/** Counts the cells of a row that is quoted as a whole. */
+/** Counts the cells of a row that is inside quotes as a whole. */
 function cellsInQuotes(line: string, sign: string): number {
   return cellsOf(/^"([^"]*)"$/.exec(line.trim())?.[1] ?? '', sign)
 }
@@ -213,9 +196,9 @@ function linesOf(head: Buffer): string[] {
     head
       .toString('utf8', 0, 65_536)
       .replace(/^\ufeff/u, '')
-      // Long runs of blanks are shortened, because the expressions above take quadratic time for them.
+      // The expressions above take quadratic time for long runs of blanks.
       .replace(/[^\S\r\n]{100,}/g, ' ')
-      .split(/\r\n|\n|\r/, looked)
+      .split(/\r\n|\n|\r/, 400)
       .filter((line) => line.trim() !== '')
   )
 }

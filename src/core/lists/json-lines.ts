@@ -29,7 +29,6 @@ export async function readJsonLines(source: Source): Promise<Source> {
   return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
 }
 
-/** Parses the JSON value of a line; undefined if the line is not valid JSON. */
 function valueOf(line: string): unknown {
   try {
     return JSON.parse(line)
@@ -57,9 +56,8 @@ async function* csvLines(
   let line = 0
   const rowOf = (text: string): string => {
     line++
-    return text.trim() === ''
-      ? '\n'
-      : `${cellsOf(text, names, { query, at: `${shown}:${line}` })}\n`
+    if (text.trim() === '') return '\n'
+    return `${cellsOf(text, names, { query, at: `${shown}:${line}` })}\n`
   }
   let rest = ''
   for await (const text of textOf(chunks, shown)) {

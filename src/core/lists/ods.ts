@@ -14,11 +14,9 @@ export async function isOds({ names, read }: Archive): Promise<boolean> {
   return (await textOf(read('mimetype'))).startsWith(mediaType)
 }
 
-/** Names of the styles that show a number as a date. Some programs store dates as numbers. */
-type DateStyles = ReadonlySet<string | undefined>
-
 export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets: Sheet[] = []
+  // Some programs store dates as numbers, with a style that shows them as dates.
   const dates = new Set<string | undefined>()
   const hiddenStyles = new Set<string | undefined>()
   let style: string | undefined
@@ -34,7 +32,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
     if (name !== 'table' || depth++ > 0) return
     const hidden = hiddenStyles.has(attributes['table:style-name'])
     const at = sheets.length
-    const reader = (rows: SheetRows) => new RowReader({ sheet: at, dates }, rows)
+    const reader = (rows: SheetRows) => new RowReader(at, dates, rows)
     sheets.push({ name: attributes['table:name'] ?? String(at + 1), hidden, part, reader })
   }
   const close = (name: string): void => {
@@ -44,20 +42,12 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Index of a sheet in the file, and the date styles of the file. */
-interface Wanted {
-  readonly sheet: number
-  readonly dates: DateStyles
-}
-
-/**
- * Maximum number of repeats of a row or cell with a value. A file stores equal rows or cells once, with the number of
- * repeats. Blank rows and cells, which fill the sheet to its end, may be repeated more often.
- */
+/** Blank rows and cells, which fill the sheet to its end, may be repeated more often. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {
-  readonly #wanted: Wanted
+  readonly #sheet: number
+  readonly #dates: ReadonlySet<string | undefined>
   readonly #rows: SheetRows
   #seen = -1
   #depth = 0
@@ -66,22 +56,20 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #cell: Attributes | null = null
-  /**
-   * Number of open elements inside the cell. Paragraphs of comments and shapes are nested deeper than the text of the
-   * cell.
-   */
+  /** Depth inside the cell. Paragraphs in comments and shapes are deeper than the cell's text. */
   #level = 0
   #inText = false
   #text = ''
 
-  constructor(wanted: Wanted, rows: SheetRows) {
-    this.#wanted = wanted
+  constructor(sheet: number, dates: ReadonlySet<string | undefined>, rows: SheetRows) {
+    this.#sheet = sheet
+    this.#dates = dates
     this.#rows = rows
   }
 
   readonly open = (name: string, attributes: Attributes): void => {
     if (name === 'table' && this.#depth++ === 0) this.#seen++
-    if (this.#seen !== this.#wanted.sheet || this.#depth !== 1) return
+    if (this.#seen !== this.#sheet || this.#depth !== 1) return
     if (this.#cell !== null) this.#openInside(name)
     else if (name === 'table-row') {
       this.#rowStart = attributes
@@ -91,7 +79,7 @@ class RowReader implements XmlReader {
       this.#cell = attributes
       this.#level = 0
       this.#text = ''
-    } else if (name === 'covered-table-cell') this.#column += repeatsOf(attributes, 'columns')
+    } else if (name === 'covered-table-cell') this.#column += repeatsOf(attributes, 'columns', true)
   }
 
   #openInside(name: string): void {
@@ -110,7 +98,7 @@ class RowReader implements XmlReader {
 
   readonly close = (name: string): void => {
     if (name === 'table') this.#depth--
-    if (this.#seen !== this.#wanted.sheet || this.#depth !== 1) return
+    if (this.#seen !== this.#sheet || this.#depth !== 1) return
     if (this.#cell !== null && this.#level > 0) {
       this.#level--
       if (this.#level === 0) this.#inText = false
@@ -121,41 +109,32 @@ class RowReader implements XmlReader {
   }
 
   #endCell(cell: Attributes): void {
-    const repeats = repeatsOf(cell, 'columns')
-    const text = shownIn(cell, this.#text, this.#wanted.dates)
-    if (text !== '') {
-      refuseMany(repeats)
-      for (let more = 0; more < repeats; more++) this.#cells[this.#column + more] = text
-    }
-    this.#column += repeats
+    const text = shownIn(cell, this.#text, this.#dates)
+    const isBlank = text === ''
+    const end = this.#column + repeatsOf(cell, 'columns', isBlank)
+    if (isBlank) this.#column = end
+    while (this.#column < end) this.#cells[this.#column++] = text
   }
 
   #endRow(): void {
-    const repeats = repeatsOf(this.#rowStart, 'rows')
-    if (this.#cells.length > 0) {
-      refuseMany(repeats)
-      const hidden = (this.#rowStart['table:visibility'] ?? 'visible') !== 'visible'
-      for (let row = this.#row; row < this.#row + repeats; row++) {
-        this.#rows.add(row, this.#cells, hidden)
-      }
-    }
-    this.#row += repeats
+    const isBlank = this.#cells.length === 0
+    const end = this.#row + repeatsOf(this.#rowStart, 'rows', isBlank)
+    const hidden = (this.#rowStart['table:visibility'] ?? 'visible') !== 'visible'
+    if (isBlank) this.#row = end
+    while (this.#row < end) this.#rows.add(this.#row++, this.#cells, hidden)
   }
 }
 
-function repeatsOf(attributes: Attributes, of: 'rows' | 'columns'): number {
-  return Number(attributes[`table:number-${of}-repeated`] ?? 1)
-}
-
-function refuseMany(repeats: number): void {
-  if (repeats <= mostRepeats) return
+function repeatsOf(attributes: Attributes, of: 'rows' | 'columns', isBlank: boolean): number {
+  const repeats = Number(attributes[`table:number-${of}-repeated`] ?? 1)
+  if (isBlank || repeats <= mostRepeats) return repeats
   throw new Misuse(
     `expected a spreadsheet whose rows and cells are repeated at most ${mostRepeats} times, got ${repeats} times; save the sheet as CSV`,
   )
 }
 
-/** Returns the text of a cell for a list. A number keeps only the leading zeros and the percent sign of its format. */
-function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
+/** A number keeps only the leading zeros and the percent sign of its format. */
+function shownIn(cell: Attributes, text: string, dates: ReadonlySet<string | undefined>): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`
   if (cell['calcext:value-type'] === 'error') return '#N/A'
@@ -167,7 +146,7 @@ function shownIn(cell: Attributes, text: string, dates: DateStyles): string {
   }
   if (text !== '') return text
   if (cell['office:string-value'] !== undefined) return cell['office:string-value']
-  // The value of the formula was not stored in the file.
+  // A formula without a stored value is shown, so that its row is not silently skipped.
   return cell['table:formula'] !== undefined && cell['office:value-type'] === undefined
     ? '=(…)'
     : ''

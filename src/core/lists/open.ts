@@ -12,16 +12,23 @@ import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 export { meansEvery } from './tables.ts'
 
-interface ListFile {
-  readonly path: string
-  readonly shown: string
-}
-
 export type ListBytes =
-  | ({ readonly kind: 'file' } & ListFile)
+  | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
 
 export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
+  return (await openTables(from, options, false)).source
+}
+
+/** Returns the names of the tables that may be lists or, for a file with a single list, one undefined name. */
+export async function everyTableOf(from: ListBytes, options: ReadOptions) {
+  const { source, sheets, notices } = await openTables(from, options, true)
+  await source.close()
+  return { sheets, notices }
+}
+
+/** Opens a list, or the first chosen table in a spreadsheet or archive. `every` allows several tables. */
+async function openTables(from: ListBytes, options: ReadOptions, every: boolean) {
   const bare =
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
   let archive: Archive | null = null
@@ -31,42 +38,34 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   }
   try {
     const text = await unwrap(bare, options)
-    if (text !== null) return text
+    if (text !== null) return { source: text, sheets: [undefined], notices: [] }
     if (from.kind === 'stream') {
       throw new Misuse(
         'expected text on standard input, got an archive or a spreadsheet; save it to a file and pass the file name',
       )
     }
     archive = await openArchive(from.path, from.shown)
-    const { chosen, opened, notices } = await openTables(archive, bare, { options, every: false })
-    return { ...(await opened(chosen[0])), notices, close }
+    const opened = async ({ name: sheet, chunks, hiddenRows }: Table): Promise<Source> => {
+      const shown = `${from.shown} (${sheet})`
+      const part = { sheet, chunks: chunks(), hiddenRows, file: from.shown, shown }
+      const inner = await unwrap({ ...bare, ...part }, options)
+      if (inner === null) throw packedTwice(shown)
+      return inner
+    }
+    const tables = await tablesOf(archive)
+    const chosen = await chooseTables(tables, from.shown, { opened, options, every })
+    const left = tables.filter((table) => !chosen.includes(table))
+    const isSaid = left.length > 0 && options.sheet === undefined
+    const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
+    const source = { ...(await opened(chosen[0])), notices, close }
+    return { source, sheets: chosen.map(({ name }) => name), notices }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/**
- * Returns the names of the tables in a spreadsheet or archive that may be lists. Each table becomes a separate list.
- * For a file that holds a single list, the only name is undefined.
- */
-export async function everyTableOf(file: ListFile, options: ReadOptions) {
-  const bare = await openFile(file.path, file.shown)
-  let archive: Archive | null = null
-  try {
-    if ((await unwrap(bare, options)) !== null) return { sheets: [undefined], notices: [] }
-    archive = await openArchive(file.path, file.shown)
-    const { chosen, notices } = await openTables(archive, bare, { options, every: true })
-    return { sheets: chosen.map(({ name }) => name), notices }
-  } finally {
-    archive?.close()
-    await bare.close()
-  }
-}
-
-/**
- * Unpacks a compressed list, and converts JSON lines to CSV. Returns null for an archive, which may hold several lists.
- */
+/** Unpacks gzip, and converts JSON lines to CSV. Returns null for a spreadsheet or an archive. */
 async function unwrap(source: Source, { delimiter }: ReadOptions): Promise<Source | null> {
   const { head, all } = await peek(source.chunks, headSize)
   let text = { ...source, chunks: all }
@@ -85,28 +84,6 @@ function packedTwice(shown: string): Misuse {
   return new Misuse(
     `expected a list of queries in ${shown}, got an archive or a spreadsheet inside another archive; unpack it first`,
   )
-}
-
-/** Chooses the archive table that the user means or, if `every` is true, each table that may be a list. */
-async function openTables(
-  archive: Archive,
-  bare: Source,
-  { options, every }: { readonly options: ReadOptions; readonly every: boolean },
-) {
-  const { shown } = bare
-  const opened = async (table: Table): Promise<Source> => {
-    const { name: sheet, chunks, hiddenRows } = table
-    const part = { sheet, chunks: chunks(), hiddenRows, file: shown, shown: `${shown} (${sheet})` }
-    const text = await unwrap({ ...bare, ...part }, options)
-    if (text === null) throw packedTwice(part.shown)
-    return text
-  }
-  const tables = await tablesOf(archive)
-  const chosen = await chooseTables(tables, shown, { opened, options, every })
-  const left = tables.filter((table) => !chosen.includes(table))
-  const isSaid = left.length > 0 && options.sheet === undefined
-  const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
-  return { chosen, opened, notices }
 }
 
 async function tablesOf(archive: Archive): Promise<readonly Table[]> {
@@ -135,7 +112,7 @@ async function tablesOf(archive: Archive): Promise<readonly Table[]> {
     }))
 }
 
-/** Files that operating systems add to archives. */
+// Files that operating systems add to archives.
 const noise = /(?:^|\/)(?:__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i
 const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
 const document =
@@ -144,7 +121,7 @@ const document =
 // The signature of a tar archive lies further into the file than the signatures of the other formats.
 const headSize = 512
 
-/** Unsupported formats, each identified by bytes at the start of the file or at an offset. */
+/** Unsupported formats, each identified by bytes at an offset, by default at the start of the file. */
 const unread: readonly (readonly [bytes: string, name: string, advice: string, at?: number])[] = [
   ['d0cf11e0a1b11ae1', 'an old spreadsheet (.xls)', 'save it as .xlsx or CSV'],
   ['25504446', 'a PDF', 'export its table as CSV'],
@@ -162,7 +139,6 @@ const unread: readonly (readonly [bytes: string, name: string, advice: string, a
   ['7f454c46', 'a program', 'name a list of queries'],
 ]
 
-/** Detects the container format. Rejects an unsupported format with an error that names the format. */
 function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {
   const start = head.toString('hex', 0, 16)
   if (start.startsWith('1f8b')) return 'gzip'

@@ -15,8 +15,6 @@ import {
   readTags,
 } from './values.ts'
 
-const keepOrStrip = z.enum(['keep', 'strip'])
-
 const shape = z
   .object({
     encoding: z.string(),
@@ -28,12 +26,12 @@ const shape = z
     /** Name of the table to read from a spreadsheet or archive. */
     sheet: z.string(),
     decimal: z.enum(['.', ',']),
-    /** Handling of formulas. If undefined, formulas are rejected. */
+    /** If undefined, formulas are rejected. */
     formulas: z.enum(['keep', 'refuse']),
     matchTypes: z.literal('strip').optional().catch(undefined),
-    /** Handling of numbers and bullets before queries. If undefined, a list with numbers or bullets is rejected. */
-    numbering: keepOrStrip,
-    /** Handling of lines that start with "# " or "//". If undefined, a list with such lines is rejected. */
+    /** If undefined, a list with numbers or bullets before its queries is rejected. */
+    numbering: z.enum(['keep', 'strip']),
+    /** If undefined, a list with lines that start with "# " or "//" is rejected. */
     comments: z.enum(['keep', 'skip']),
     map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })).readonly(),
     /** Number of cells per row when the flags were stored. */
@@ -52,28 +50,22 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly firstLine?: number | undefined
 }
 
-/**
- * Values that apply to every row. Except for tags, they override the columns of the list. Several values of one
- * parameter multiply the queries.
- */
+/** Values for every row. Except for tags, they override the columns. Several values multiply the queries. */
 export type Defaults = ReturnType<typeof readDefaults>
 
-/** Returns the typed flags to store for the next nightly run; null if no flags were typed. */
+/** Returns the flags to store for the next nightly run; null if no flags were typed. */
 export function agreedOf(typed: Partial<ReadOptions>, { columns }: Dialect): Agreed | null {
   const said = Object.entries(shape.parse(typed))
   const kept = said.filter(([, value]) => value !== undefined)
   return kept.length === 0 ? null : { ...Object.fromEntries(kept), width: columns.width }
 }
 
-/** Reads the typed flags that are stored in the database. */
+/** Reads the flags that are stored in the database. */
 export function readAgreed(kept: unknown): Agreed {
   return shape.catch({}).parse(kept)
 }
 
-/**
- * Rejects a list whose number of columns has changed since the flags were stored, because stored column numbers may no
- * longer be correct.
- */
+/** If the number of columns has changed since the flags were stored, the stored column numbers may be wrong. */
 export function refuseOtherShape(
   shown: string,
   { width }: { readonly width?: number | undefined },
@@ -94,7 +86,6 @@ const roleWords = new Map<string, Mapping['role']>([
   ['none', null],
 ])
 
-/** Parses a mapping such as `Country=gl`. */
 function readMap(text: string): Mapping {
   const [, column = '', meant = ''] = /^\s*(.*?)\s*=\s*([^=]*?)\s*$/s.exec(text) ?? []
   const role = roleWords.get(meant.toLowerCase())
@@ -104,16 +95,16 @@ function readMap(text: string): Mapping {
   )
 }
 
-/** Parameters as typed. Commas separate the values of a flag. For several places, the flag is repeated. */
-export interface Typed extends Flags<Parameter> {
+/** Commas separate the values of a flag. For several places, the flag is repeated. */
+export interface Typed extends Flags<
+  'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
+> {
   readonly place?: readonly string[] | undefined
 }
 
 type Flags<Name extends string> = Readonly<Partial<Record<Name, string | undefined>>>
 
-type Parameter = 'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
 type Wording = 'decimal' | 'formulas' | 'numbering' | 'comments' | 'matchTypes'
-
 export interface TypedReading extends Flags<
   'encoding' | 'delimiter' | 'column' | 'sheet' | Wording
 > {

@@ -17,32 +17,27 @@ import type { ReadOptions } from './options.ts'
 import { Cutter, type ListRecord } from './records.ts'
 import { contentOf, type ListedQuery, type Rejection, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
+import type { Source } from './source.ts'
 import { filledCells, isNumber } from './values.ts'
-
-export interface ListPiece {
-  readonly queries: readonly ListedQuery[]
-  readonly rejected: readonly Rejection[]
-  /** Number of lines that contained queries. */
-  readonly usable: number
-  /** Number of the last line that was read. */
-  readonly line: number
-}
-
-// A piece ends when it has this many queries. Places, languages and devices multiply the queries from a line, so a few
-// lines may yield very many queries.
-const mostQueries = 5_000
 
 interface FoundRows {
   readonly queries: ListedQuery[]
   readonly rejected: Rejection[]
+  /** Number of lines that contained queries. */
   usable: number
 }
 
-interface KnownList {
-  readonly shown: string
+export interface ListPiece extends Readonly<FoundRows> {
+  /** Number of the last line that was read. */
+  readonly line: number
+}
+
+// A piece ends at this number, because places, languages and devices may multiply a few lines to very many queries.
+const mostQueries = 5_000
+
+interface Findings {
   readonly dialect: Dialect
   readonly verdict: ColumnFindings
-  readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
 export class Reader {
@@ -50,22 +45,23 @@ export class Reader {
   readonly survey: Survey
   readonly #cutter: Cutter
   readonly #options: ReadOptions
-  readonly #known: KnownList
+  readonly #known: Findings
   readonly #headers: Headers
+  readonly #hiddenRows: ReadonlySet<number> | undefined
   #columns: Columns
   #rows: Rows
   #blankBefore = false
   #line = 0
 
-  constructor(known: KnownList, options: ReadOptions) {
-    const { shown, dialect, verdict } = known
-    const { columns, delimiter } = dialect
+  constructor({ shown, hiddenRows }: Source, known: Findings, options: ReadOptions) {
+    const { dialect, verdict } = known
     this.#known = known
-    this.#cutter = new Cutter(delimiter, shown, options.firstLine)
+    this.#cutter = new Cutter(dialect.delimiter, shown, options.firstLine)
     this.#options = options
     this.#headers = new Headers(shown, dialect, options)
-    this.#columns = columns
-    this.#rows = new Rows(columns, verdict, options)
+    this.#hiddenRows = hiddenRows
+    this.#columns = dialect.columns
+    this.#rows = new Rows(dialect.columns, verdict, options)
     this.survey = new Survey(dialect, options)
   }
 
@@ -92,7 +88,7 @@ export class Reader {
     yield { ...found, line: this.#line }
   }
 
-  /** Adds the queries in a record. If the record is rejected, returns the reason. */
+  /** Returns the reason if the record is rejected. */
   #readRecord({ cells, line }: ListRecord, found: FoundRows): string | undefined {
     const judgement = this.#headers.judge(cells, this.#blankBefore, line)
     if (judgement !== 'row') {
@@ -113,7 +109,7 @@ export class Reader {
   }
 
   #rowOf(cells: readonly string[], line: number): ReturnType<Rows['read']> {
-    if (this.#known.hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
+    if (this.#hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
     const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
     return skipped ? 'a comment' : this.#rows.read(cells, line)
   }
@@ -134,7 +130,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** Kind of a later record: a row, a record that may be a row or a header, or the columns of a header. */
+/** A record is a row, may be a row or a header, or is a header with these columns. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
@@ -155,10 +151,7 @@ class Headers {
     this.#names = new Set(header.map(plainName).filter((name) => name !== ''))
   }
 
-  /**
-   * Distinguishes headers from rows. This function is called for every record, so it must be fast. For nearly all
-   * records, the first cell shows that the record is a row.
-   */
+  /** Must be fast, because it is called for every record. The first cell identifies nearly all rows. */
   judge(cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -171,8 +164,7 @@ class Headers {
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
-    // Below a blank line, a single word may be the query "keyword". After a byte order mark, the word is a header,
-    // because the mark starts a new file.
+    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and so a header.
     return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
   }
 
@@ -187,10 +179,7 @@ class Headers {
     return (name !== '' && name === plainName(header[columns.query] ?? '')) || isQueryName(cell)
   }
 
-  /**
-   * Switches to the columns of a new header if most cells are column names. A single name is no proof, because a row
-   * may contain the word "keyword".
-   */
+  /** Most cells must be column names, because a row may contain the word "keyword". */
   #judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = filledCells(cells)
     if (filled.length < 2 || filled.some(isNumber)) return 'row'
@@ -209,10 +198,8 @@ class Headers {
         `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or remove the blank line above it if it is a row`,
       )
     }
-    const columns = mapColumns(reading.columns, cells, {
-      ...this.#options,
-      shown: this.#shown,
-    })
+    const { map } = this.#options
+    const columns = mapColumns(reading.columns, cells, { shown: this.#shown, map })
     const header = { header: cells, columns }
     this.#known.push(header)
     return this.#begin(header)

@@ -4,32 +4,23 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, textEnd } from './encoding.ts'
 
-/**
- * Cells of a record, and the number of the first line of the record. A record spans several lines if a quoted cell
- * contains line ends.
- */
 export interface ListRecord {
   readonly cells: readonly string[]
+  /** Number of the first line. A record spans several lines if a quoted cell contains line ends. */
   readonly line: number
-  /** Offsets in bytes, within the piece, at which the text of the record starts and ends. */
+  /** Offsets in bytes, within the piece, of the record's text. */
   readonly start: number
   readonly end: number
 }
 
 interface Records {
   readonly records: ListRecord[]
-  readonly broken: Broken[]
+  /** Lines whose quotes are ambiguous. */
+  readonly broken: { readonly line: number; readonly reason: string; readonly content: string }[]
   readonly bytes: Buffer
 }
 
-/** A line whose quotes are ambiguous. */
-interface Broken {
-  readonly line: number
-  readonly reason: string
-  readonly content: string
-}
-
-// Maximum length of a record in bytes. No row of a real export is longer.
+// In bytes. No row in a real export is longer.
 const longestRecord = 1024 * 1024
 
 /** Delimiter for "one query per line": a character that never occurs in a list. */
@@ -37,9 +28,7 @@ const noDelimiter = '\u001f'
 
 const mark = Buffer.from('\ufeff')
 
-/**
- * Splits UTF-8 text into records. An unclosed quote makes its own line invalid, but the rest of the file is still read.
- */
+/** An unclosed quote makes its own line invalid, but the rest of the file is still read. */
 export class Cutter {
   readonly #delimiter: string
   readonly #sign: Buffer
@@ -47,7 +36,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** Number of bytes at which an unfinished quoted cell is parsed again: twice the number at the previous attempt. */
+  /** An unfinished quoted cell is parsed again after this number of bytes, which doubles with each attempt. */
   #patience = 0
   #line: number
 
@@ -60,7 +49,7 @@ export class Cutter {
     this.#sign = Buffer.from(this.#delimiter)
   }
 
-  /** Returns the complete records. An unfinished record is kept until the next piece arrives. */
+  /** Keeps an unfinished record until the next piece arrives. */
   push(piece: Buffer, last: boolean): Records {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     const found: Records = { records: [], broken: [], bytes }
@@ -82,8 +71,7 @@ export class Cutter {
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      // After an error, records are read one by one, because the library would have to start again after each ambiguous
-      // line.
+      // After an error, records are read one by one, because the library would start again after each ambiguous line.
       isValid &&= this.#cutQuoted(bytes, at, found)
       if (isValid) return bytes.length
       const record = this.#recordAt(bytes, at)
@@ -107,9 +95,7 @@ export class Cutter {
     return at
   }
 
-  /**
-   * Handles the lines before the first cell that starts with a quote. In these lines, a quote is an ordinary character.
-   */
+  /** Handles the lines before the first cell that starts with a quote. Quotes within their cells mean nothing. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
     const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
@@ -117,7 +103,7 @@ export class Cutter {
     for (let from = at; from < end;) {
       const next = firstLineEnd(lines, from)
       const to = next < 0 ? end : next
-      // Decodes line by line, because a substring of a larger text would keep the whole text in memory.
+      // Decodes each line alone, because a substring would keep the larger text in memory.
       const ends = textEnd(bytes, to)
       const cells = bytes.toString('utf8', from, ends).split(this.#delimiter)
       found.records.push({ cells, line: this.#line++, start: from, end: ends })
@@ -126,10 +112,7 @@ export class Cutter {
     return end
   }
 
-  /**
-   * Handles all records from this offset on. If the cells of any record are ambiguous, handles no record and returns
-   * false.
-   */
+  /** Handles all records from this offset on. If any is ambiguous, handles none and returns false. */
   #cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
     const parsed = parseQuoted(bytes.subarray(at), this.#delimiter)
     if (parsed === null) return false
@@ -144,9 +127,8 @@ export class Cutter {
   }
 
   /**
-   * Returns the record that starts at this offset, with the end of the record, or the reason why the cells are
-   * ambiguous. If `alone` is true, the bytes are a single line. In a single line, blanks around quoted cells and quotes
-   * inside other cells (`24" monitor,100`) are not ambiguous.
+   * Returns the record at this offset, or the reason why its cells are ambiguous. If the bytes are `alone` on a line,
+   * blanks around quoted cells and quotes inside other cells (`24" monitor,100`) are allowed.
    */
   #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
     const trims = alone && this.#trims
@@ -231,7 +213,6 @@ function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | n
   }
 }
 
-/** Counts the lines of a record: one, plus one per line end in its quoted cells. */
 function linesOf(cells: readonly string[]): number {
   let lines = 1
   for (const cell of cells) {
@@ -258,17 +239,14 @@ function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly tex
   return { end, text: textEnd(bytes, end) }
 }
 
-/** Returns the offset of the closing quote, or a negative number if there is no closing quote. Skips doubled quotes. */
+/** Returns the offset of the closing quote, or a negative number. */
 function closingQuote(bytes: Buffer, from: number): number {
   let close = bytes.indexOf(quote, from)
   while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
   return close
 }
 
-/**
- * Returns the offset of the next quote that starts a cell, or a negative number if there is no such quote. Ignores a
- * byte order mark before the quote.
- */
+/** Returns the offset of the next quote that starts a cell, or a negative number. Ignores a byte order mark before it. */
 function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

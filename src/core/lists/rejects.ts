@@ -12,14 +12,14 @@ import type { Rejection } from './rows.ts'
 const header = ['line', 'reason', 'content'] as const
 const ending = '.rejected.csv'
 
-/** Maximum length of a file name, in bytes, that all common file systems support. */
+// In bytes. All common file systems support this length.
 const longestName = 255
 
 interface RejectingList {
   /** Null for standard input. */
   readonly path: string | null
   readonly name: string
-  /** Table in the file, if the user named a table. The file may hold several lists. */
+  /** Table in the file, if the user named a table. */
   readonly sheet?: string | null
   /** Folder for files that can't be written next to their list. */
   readonly home: string
@@ -27,7 +27,7 @@ interface RejectingList {
 
 type RejectsFile = { readonly path: string } | { readonly path: null; readonly reason: string }
 
-/** Returns the path of the file next to the list. The file is named after the list and the table. */
+/** Returns the path of a file next to the list, named after the list and the table. */
 export function rejectsPath(list: string, sheet: string | null = null): string {
   const stem = stemOf(list, sheet)
   const fits = Buffer.byteLength(stem + ending) <= longestName
@@ -44,7 +44,7 @@ function hashed(path: string, sheet: string | null): string {
   return sheet === null ? path : `${path}\0${sheet}`
 }
 
-/** Returns a path in the folder that all lists share. Part of a hash distinguishes lists with the same name. */
+/** Returns a path in the folder that all lists share. A hash distinguishes lists with the same name. */
 function rejectsElsewhere({ path, name, home, sheet = null }: RejectingList): string {
   const stem = path === null ? name : stemOf(path, sheet)
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
@@ -59,17 +59,19 @@ function markedName(stem: string, whole: string): string {
   return `${most.toString('utf8', 0, lastCharacterEnd(most))}${rest}`
 }
 
-/**
- * Writes the rejected lines to a file next to the list. If the folder of the list is read-only or contains an unrelated
- * file of that name, writes the lines to a file under the home folder.
- */
+/** If the list's folder is read-only or contains an unrelated file of that name, writes under the home folder. */
 export async function writeRejects(
   list: RejectingList,
   pages: () => AsyncIterable<readonly Rejection[]>,
 ): Promise<RejectsFile> {
   const other = rejectsElsewhere(list)
   const path = list.path === null ? null : rejectsPath(list.path, list.sheet)
-  if (path !== null && (await isOurs(path)) && (await isDone(write(path, pages())))) {
+  const isDone = () => true
+  if (
+    path !== null &&
+    (await isOurs(path)) &&
+    (await write(path, pages()).then(isDone, () => false))
+  ) {
     await removeOurs(other)
     return { path }
   }
@@ -82,14 +84,7 @@ export async function writeRejects(
   }
 }
 
-function isDone(work: Promise<void>): Promise<boolean> {
-  return work.then(
-    () => true,
-    () => false,
-  )
-}
-
-/** Removes the files of earlier readings when a reading has no rejected lines. */
+/** Removes the files of earlier readings. */
 export async function removeRejects(list: RejectingList): Promise<void> {
   if (list.path !== null) await removeOurs(rejectsPath(list.path, list.sheet))
   await removeOurs(rejectsElsewhere(list))
@@ -106,26 +101,19 @@ async function isOurs(path: string): Promise<boolean> {
   return line === undefined || line === csvLines([header])
 }
 
-/**
- * Returns the first line of a file. Returns undefined if there is no file, and an empty string if the file is
- * unreadable or not a regular file.
- */
+/** Returns undefined if there is no file, and an empty string if it is unreadable or not a regular file. */
 async function firstLine(path: string): Promise<string | undefined> {
-  let handle: FileHandle
+  let handle: FileHandle | undefined
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    return codeOf(error) === 'ENOENT' ? undefined : ''
-  }
-  try {
     if (!(await handle.stat()).isFile()) return ''
     const size = csvLines([header]).length
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0)
     return buffer.toString('utf8', 0, bytesRead)
-  } catch {
-    return ''
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? undefined : ''
   } finally {
-    await handle.close()
+    await handle?.close()
   }
 }
 

@@ -34,7 +34,7 @@ import {
 
 export interface ListedQuery {
   readonly line: number
-  /** Id of the query, as created by `queryIdBytes`. */
+  /** Created by `queryIdBytes`. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -64,21 +64,17 @@ type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 const totals =
   'total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계'
 const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
-/**
- * First letters of the words for totals. Most queries start with another letter, and comparing one letter is much
- * faster than matching the pattern.
- */
+// Comparing one letter is much faster than matching the pattern, and most queries start with another letter.
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Labels of the last line of a pivot table, as spreadsheets write it. In a list with one column, other totals may be
-// queries.
+// Spreadsheets' labels for the last line of a pivot table. In a list with one column, other totals may be queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
     '|',
   ),
 )
 
-/** True for the total line of a table. A single lower-case word is not a total. */
+/** A single lower-case word is not a total. */
 function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
   if (grandTotals.has(text)) return true
   if (columns.width === 1 || !firstLetters.has(text.slice(0, 1).toLowerCase())) return false
@@ -87,7 +83,7 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
 }
 
 export class Rows {
-  readonly #width: Columns
+  readonly #layout: Columns
   readonly #options: ReadOptions
   readonly #decimals: ColumnFindings['decimals']
   readonly #requests: Requests
@@ -97,7 +93,7 @@ export class Rows {
   readonly #same: Checked<About> | null
 
   constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
-    this.#width = columns
+    this.#layout = columns
     this.#options = options
     this.#decimals = decimals
     const others = columns.others.filter(({ index }) => !ignored.has(index))
@@ -107,12 +103,10 @@ export class Rows {
     this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
 
-  /**
-   * Returns the queries in a record, or the reason why the record is rejected. Returns undefined for an empty record.
-   */
+  /** Returns a record's queries or the reason why it is rejected; undefined for an empty record. */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
     const { matchTypes, formulas, numbering } = this.#options
-    const columns = this.#width
+    const columns = this.#layout
     const given = cells[columns.query]
     if ((given === undefined || given === '') && isBlank(cells)) return undefined
     if (cells.length !== columns.width) {
@@ -158,11 +152,7 @@ export class Rows {
     })
   }
 
-  #checked<T>(
-    cells: readonly string[],
-    role: string,
-    check: (cell: string) => Checked<T | null>,
-  ): Checked<T | null> {
+  #checked<T>(cells: readonly string[], role: string, check: (cell: string) => Checked<T | null>) {
     return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
   }
 
@@ -173,7 +163,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** In a tool's column, a number that can't be parsed does not reject the query. */
+  /** An invalid number in a tool's column does not reject the query. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -189,7 +179,8 @@ export class Rows {
 
   #cell(cells: readonly string[], role: string): string {
     const index = this.#columns.get(role)?.index
-    const cell = index === undefined ? '' : (cells[index] ?? '')
+    if (index === undefined) return ''
+    const cell = cells[index] ?? ''
     return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
@@ -206,45 +197,33 @@ function queryOf(
   return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
-/**
- * Returns the reason why a row with a wrong number of cells is rejected. Extra cells must be blank, and only cells
- * after the last request parameter may be missing. Otherwise, values may be in the wrong columns.
- */
+/** Allows blank extra cells, and missing cells after the last request parameter. */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
   return `${counted} where the header has ${columns.width}`
 }
 
-const longestContent = 500
-
 /** Returns the start of a line in a form that can be stored. */
 export function contentOf(text: string): string {
-  return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
+  return text.slice(0, 500).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
 
+type RequestRole = (typeof requestRoles)[number]
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-/** Maximum number of cached requests. Most lists have fewer combinations of places, languages and devices. */
+// Most lists have fewer combinations of places, languages and devices.
 const mostRequests = 10_000
 
-/**
- * Maximum number of queries from one line. These queries are in memory at the same time, and a line that yields more is
- * a mistake.
- */
+// These queries are in memory at the same time, and a line that yields more is a mistake.
 const mostOfOne = 20_000
 
-/**
- * Reads the places, languages, countries, numbers of results and devices of rows. Several values of one parameter
- * multiply the queries.
- */
+/** Reads the request parameters of rows. Several values of one parameter multiply the queries. */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
   readonly #read: readonly number[]
-  readonly #language: typeof checkLanguage
-  readonly #country: typeof checkCountry
-  readonly #place: typeof checkPlace
+  readonly #checks: Record<RequestRole, (text: string) => Checked<Query[RequestRole]>>
   readonly #known = new Map<string, Checked<readonly Requested[]>>()
   #kept = 0
 
@@ -253,9 +232,13 @@ class Requests {
     this.#columns = columns
     this.#defaults = defaults
     // A code in one of our own columns is sent as given. A code in a tool's column must be known.
-    this.#language = columns.get('hl')?.tool === true ? knownLanguage : checkLanguage
-    this.#country = columns.get('gl')?.tool === true ? knownCountry : checkCountry
-    this.#place = columns.get('location')?.asked === true ? checkPlace : namedPlace
+    this.#checks = {
+      location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
+      hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
+      gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
+      num: checkNum,
+      device: checkDevice,
+    }
     this.#read = requestRoles.flatMap((role) => {
       const column = columns.get(role)
       return column === undefined || defaults[role].length > 0 ? [] : [column.index]
@@ -275,42 +258,28 @@ class Requests {
   }
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
-    const location = this.#values('location', cells, this.#place)
-    if (!location.ok) return location
-    const hl = this.#values('hl', cells, this.#language)
-    if (!hl.ok) return hl
-    const gl = this.#values('gl', cells, this.#country)
-    if (!gl.ok) return gl
-    const num = this.#values('num', cells, checkNum)
-    if (!num.ok) return num
-    const device = this.#values('device', cells, checkDevice)
-    if (!device.ok) return device
-    const asked = { location, hl, gl, num, device }
-    if (product(requestRoles.map((role) => asked[role].value)) > mostOfOne)
-      return bad(`multiplies out to more than ${mostOfOne} queries`)
-    const rests = requestRoles.reduce<Partial<Query>[]>(
-      (some, role) =>
-        some.flatMap((rest) => asked[role].value.map((value) => ({ ...rest, [role]: value }))),
-      [{}],
-    )
+    let rests: Partial<Query>[] = [{}]
+    for (const role of requestRoles) {
+      const values = this.#values(role, cells)
+      if (!values.ok) return values
+      if (rests.length * values.value.length > mostOfOne)
+        return bad(`multiplies out to more than ${mostOfOne} queries`)
+      rests = rests.flatMap((rest) => values.value.map((value) => ({ ...rest, [role]: value })))
+    }
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
 
-  /** Returns the distinct values of a parameter, from the flag of the parameter or, without a flag, from the cell. */
-  #values<R extends keyof Requested & keyof Defaults>(
-    role: R,
-    cells: readonly string[],
-    check: (text: string) => Checked<Defaults[R][number]>,
-  ): Checked<readonly Defaults[R][number][]> {
+  /** Returns the distinct values of a parameter, from its flag or, without a flag, from the cell. */
+  #values(role: RequestRole, cells: readonly string[]): Checked<readonly Query[RequestRole][]> {
     const fixed = this.#defaults[role]
     if (fixed.length > 0) return good(fixed)
     const column = this.#columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    const empty = role === 'device' && isGap(cell)
-    const parts = empty ? [''] : column?.several === true ? cell.split('|') : [cell]
-    const values = new Set<Defaults[R][number]>()
+    const isEmpty = role === 'device' && isGap(cell)
+    const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
+    const values = new Set<Query[RequestRole]>()
     for (const part of parts) {
-      const checked = check(part)
+      const checked = this.#checks[role](part)
       if (!checked.ok) return checked
       values.add(checked.value)
     }
@@ -318,15 +287,10 @@ class Requests {
   }
 }
 
-/** Rejects flags that yield too many queries for each row. This check runs before any row is read. */
 function refuseTooMany(defaults: Defaults): void {
-  const each = product(requestRoles.map((role) => defaults[role]))
+  const each = requestRoles.reduce((all, role) => all * Math.max(1, defaults[role].length), 1)
   if (each <= mostOfOne) return
   throw new Misuse(
     `expected at most ${mostOfOne} queries for each line, got ${each} from the places, languages, countries, nums and devices given for the whole list; give fewer`,
   )
-}
-
-function product(values: readonly (readonly unknown[])[]): number {
-  return values.reduce((combinations, { length }) => combinations * Math.max(1, length), 1)
 }

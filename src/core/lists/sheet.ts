@@ -17,7 +17,7 @@ export async function parseWhole(archive: Archive, part: string, reader: XmlRead
   for await (const _ of parsed(archive, part, reader)) continue
 }
 
-/** Parses one of a spreadsheet's files piece by piece. The caller may take results after each piece. */
+/** Yields after each piece, so that the caller can take the results. */
 async function* parsed(
   archive: Archive,
   part: string,
@@ -44,7 +44,6 @@ async function* parsed(
   }
 }
 
-/** Removes a namespace prefix from a name. */
 function bare(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
@@ -57,10 +56,7 @@ export interface Sheet {
   readonly reader: (rows: SheetRows) => XmlReader
 }
 
-/**
- * Yields the rows of a sheet as CSV lines. The number of a line is the number of its row. Adds the numbers of hidden
- * rows to `hiddenRows`.
- */
+/** Yields the rows as CSV lines with the same numbers, and adds the numbers of hidden rows to `hiddenRows`. */
 export async function* sheetLines(
   archive: Archive,
   { part, reader }: Sheet,
@@ -76,10 +72,7 @@ const firstRows = 100
 /** The rows of a sheet that have not been written yet. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
-  /**
-   * Greatest width among the first rows. Shorter rows are padded to this width, because a header with merged cells must
-   * be as wide as the rows below it.
-   */
+  /** Shorter rows are padded, because a header with merged cells must be as wide as the rows below it. */
   #width: number | null = null
   #written = 0
   readonly #hidden: Set<number>
@@ -93,13 +86,12 @@ export class SheetRows {
     this.#rows.push({ row, cells })
   }
 
-  /** Returns the rows read so far as CSV. The first rows are held back until their width is known. */
+  /** Holds the first rows back until their greatest width is known. */
   take(last: boolean): string {
     if (this.#width === null && !last && this.#rows.length < firstRows) return ''
     this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
     let out = ''
     for (const { row, cells } of this.#rows) {
-      // Empty rows are written only if a row with a value follows.
       const gap = Math.max(0, Math.min(row, 2_000_000) - this.#written - 1)
       const length = Math.max(cells.length, this.#width)
       const texts = Array.from({ length }, (_, at) => csvCell(cells[at] ?? ''))
@@ -111,10 +103,7 @@ export class SheetRows {
   }
 }
 
-/**
- * Formats a cell in a CSV line. Line ends are replaced with blanks, because they would shift the line numbers of the
- * following rows.
- */
+/** Replaces line ends with blanks, because line ends would shift the line numbers of the following rows. */
 export function csvCell(given: string): string {
   const text = given.replace(/\s+/g, ' ')
   return /[",;\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

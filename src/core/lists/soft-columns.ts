@@ -20,35 +20,14 @@ export interface ColumnFindings {
   readonly decimals: ReadonlyMap<number, DecimalSign>
 }
 
-interface Tally {
-  readonly column: ListColumn
-  readonly content: Content
-  readonly style: NumberStyle
-  filled: number
-  fits: number
-  last: string
-  misfit: string | null
-}
-
-/**
- * Examines whole columns, such as priorities, weights and intervals, before a value in such a column can reject a
- * query.
- */
+/** Examines whole columns, such as priorities or weights, before their values can reject queries. */
 export class Survey {
-  readonly #tallies: Tally[]
+  readonly #tallies: ReturnType<typeof emptyTally>[]
   readonly #decide: (style: NumberStyle) => DecimalSign | null
 
   constructor({ columns, delimiter }: Dialect, { decimal }: ReadOptions) {
     this.#decide = (style) => style.decide(decimal, delimiter)
-    this.#tallies = columns.others.filter(isSoft).map((column) => ({
-      column,
-      content: contents[column.role] ?? aNumber,
-      style: new NumberStyle(),
-      filled: 0,
-      fits: 0,
-      last: '',
-      misfit: null,
-    }))
+    this.#tallies = columns.others.filter(isSoft).map(emptyTally)
   }
 
   look(cells: readonly string[]): void {
@@ -86,6 +65,12 @@ export class Survey {
   }
 }
 
+function emptyTally(column: ListColumn) {
+  const content = contents[column.role] ?? aNumber
+  const style = new NumberStyle()
+  return { column, content, style, filled: 0, fits: 0, last: '', misfit: null as string | null }
+}
+
 export function sameFindings(one: ColumnFindings, other: ColumnFindings): boolean {
   return spelled(one) === spelled(other)
 }
@@ -94,7 +79,7 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-/** Contents that confirm the meaning of a column name. Columns with other meanings hold numbers. */
+/** Contents that confirm the meaning of a column name. The other examined columns hold numbers. */
 const contents: Partial<Record<ListColumn['role'], Content>> = {
   priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
@@ -130,7 +115,7 @@ const worthSaying = new Set(
   ),
 )
 
-/** Returns a notice for each ignored column that the user may expect to be read. */
+/** Mentions each ignored column that the user may expect to be read. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
   const left = [...ignored].map(([index, why]) => {
     const name = header[index] ?? String(index + 1)

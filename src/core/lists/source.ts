@@ -6,7 +6,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Misuse, unreadable } from '../../base/errors.ts'
 
 export interface Source {
-  /** Path as typed, or `standard input`. */
+  /** Path as the user typed it, or `standard input`. */
   readonly shown: string
   /** For a table inside a container: the archive or workbook, and the table's name. */
   readonly file?: string
@@ -17,23 +17,21 @@ export interface Source {
   /** Throws if the file has changed since reading started. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
-  /** Notices about parts of the file that are not read. */
   readonly notices?: readonly string[]
   /** Numbers of the hidden rows among the spreadsheet rows read so far. */
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
-// Small chunks are freed early. With larger chunks, half of the time is spent on garbage collection.
+// With larger chunks, half of the time is spent on garbage collection.
 const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'
 
 /** Rejects folders, pipes and devices. */
 export async function openFile(path: string, shown: string): Promise<Source> {
-  // The file is checked before it is opened, because opening and closing a pipe would make the writer of the pipe lose
-  // data.
+  // Checks the file before opening it, because opening and closing a pipe would make its writer lose data.
   refuseOthers(await stat(path).catch(failed(shown)), shown)
-  // The open does not block. Otherwise, it would hang forever if a pipe has replaced the file in the meantime.
+  // If a pipe has replaced the file in the meantime, a blocking open would hang forever.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK
   const handle = await open(path, flags).catch(failed(shown))
   try {
@@ -101,29 +99,22 @@ async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer
 }
 
 /** Returns the first bytes of a source, and a stream of all bytes including these. */
-export async function peek(
-  chunks: AsyncIterable<Buffer>,
-  size: number,
-): Promise<{ head: Buffer; whole: boolean; all: AsyncGenerator<Buffer> }> {
+export async function peek(chunks: AsyncIterable<Buffer>, size: number) {
   const iterator = chunks[Symbol.asyncIterator]()
   const first: Buffer[] = []
-  let length = 0
-  let whole = false
-  while (length < size) {
-    const next = await iterator.next()
-    if (next.done === true) {
-      whole = true
-      break
-    }
+  let next: IteratorResult<Buffer, unknown> | undefined
+  for (let length = 0; length < size; length += next.value.length) {
+    next = await iterator.next()
+    if (next.done === true) break
     first.push(next.value)
-    length += next.value.length
   }
+  const head = Buffer.concat(first)
   async function* all(): AsyncGenerator<Buffer> {
     yield* first.splice(0)
-    if (whole) return
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-      yield next.value
+    while (next?.done !== true) {
+      next = await iterator.next()
+      if (next.done !== true) yield next.value
     }
   }
-  return { head: Buffer.concat(first), whole, all: all() }
+  return { head, whole: next?.done === true, all: all() }
 }

@@ -18,9 +18,7 @@ export interface TableRow {
 
 const largest = 4 * 1024 * 1024
 
-/**
- * Reads a small comma-separated file with a header. Column names become lower case, with underscores instead of blanks.
- */
+/** Column names become lower case, with underscores instead of blanks. */
 export async function readTable(path: string, shown: string): Promise<readonly TableRow[]> {
   const rows = await readRows(path, shown)
   const bad = rows.find(({ problem }) => problem !== null)
@@ -28,7 +26,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** Reads a file as `readTable` does, but returns an invalid row among the other rows instead of throwing an error. */
+/** Returns an invalid row among the other rows, where `readTable` throws an error. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {
@@ -63,7 +61,7 @@ interface Row {
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  // An empty file is an error rather than "no rows", because an editor or a checkout may be rewriting the file.
+  // An empty file is an error, because an editor may be rewriting it.
   if (header === undefined) {
     throw new Misuse(
       `expected ${shown} to begin with a header, got an empty file; write its column names`,

@@ -20,33 +20,29 @@ export interface Table {
 }
 
 interface Choice {
-  /** Opens a table. Throws an error if the table is itself an archive or a spreadsheet. */
   readonly opened: (table: Table) => Promise<Source>
   readonly options: ReadOptions
-  /** True if all tables that may be lists are to be read. */
+  /** If false, only one table may be chosen. */
   readonly every: boolean
 }
 
 interface Judged {
   readonly table: Table
   readonly columns: readonly string[]
-  /** Reason why the table can't be read as it is; null for a list with a header. */
+  /** Reason why the table can't be read as it is. */
   readonly problem: Misuse | null
 }
 
 type OneOrMore<T> = readonly [T, ...T[]]
 
-/** Value of --sheet that stands for every table, unless a table has this name. */
+/** The `--sheet` value for every table, unless a table has this name. */
 const everyTable = 'all'
 
 export function meansEvery(sheet: string | undefined): boolean {
   return sheet !== undefined && plainText(sheet) === everyTable
 }
 
-/**
- * Returns the named table or, without a name, the tables that may be lists. Rejects a table that can't be read. Also
- * rejects several tables, unless `every` is true.
- */
+/** Returns the named table or, without a name, the tables that may be lists. */
 export async function chooseTables(
   tables: readonly Table[],
   shown: string,
@@ -61,7 +57,7 @@ export async function chooseTables(
   const unknown = visible.filter(({ kind }) => kind === 'unknown')
   const others = await judgeAll(unknown, choice)
   const [list, another] = lists
-  // A single list is returned without an examination, because its format may need flags.
+  // A single list is not examined, because its format may need flags.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
@@ -70,17 +66,16 @@ export async function chooseTables(
 }
 
 function severalTables(meant: OneOrMore<Judged>, shown: string, hasAll: boolean): Misuse {
-  const found = meant.slice(0, 20).map(({ table, columns }) => {
+  const found = meant.map(({ table, columns }) => {
     const cells = columns.slice(0, 6).map(show)
     const held = cells.length === 0 ? 'not read' : cells.join(', ')
     return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
   })
   const { table } = meant.find(({ columns }) => columns.length > 0) ?? meant[0]
-  const more = meant.length > 20 ? ` and ${meant.length - 20} more` : ''
   const isEach = meant.every(({ problem }) => problem === null) && !hasAll
   const all = isEach ? `, or --sheet ${everyTable} to make each a list` : ''
   return new Misuse(
-    `expected one table with queries in ${shown}, got ${found.join(', ')}${more}; type --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
+    `expected one table with queries in ${shown}, got ${firstOf(found)}; type --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
   )
 }
 
@@ -90,10 +85,14 @@ function readable({ table, problem }: Judged): Table {
 }
 
 export function namesOf(tables: readonly Table[]): string {
-  const names = tables
-    .slice(0, 20)
-    .map(({ name, hidden }) => `${JSON.stringify(name)}${hidden ? ' (hidden)' : ''}`)
-  return `${names.join(', ')}${tables.length > 20 ? ` and ${tables.length - 20} more` : ''}`
+  return firstOf(
+    tables.map(({ name, hidden }) => `${JSON.stringify(name)}${hidden ? ' (hidden)' : ''}`),
+  )
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length - 20
+  return `${names.slice(0, 20).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 /** Returns the table with this name, or the table whose path ends in this name. */
@@ -126,15 +125,12 @@ function noTable(tables: readonly Table[], shown: string, expected: string): Mis
 }
 
 async function judgeAll(tables: readonly Table[], choice: Choice): Promise<readonly Judged[]> {
-  const meant: Judged[] = []
-  for (const table of tables) {
-    const judged = await judge(table, choice)
-    if (judged !== null) meant.push(judged)
-  }
-  return meant
+  const judged: (Judged | null)[] = []
+  for (const table of tables) judged.push(await judge(table, choice))
+  return judged.filter((one) => one !== null)
 }
 
-/** Examines a table. Returns null if the table is clearly not a list of queries. */
+/** Returns null if the table is clearly not a list of queries. */
 async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
   let columns: string[] | null = []
   try {
@@ -154,18 +150,18 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// Names of the first column in tables that exports contain in addition to the table of queries.
+// Names of the first column in the tables that exports contain besides the table of queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
-// Names of tables that summarize other tables. The first cells of such a table are names of figures.
+// Names of tables that summarize other tables. Their first column holds names of figures.
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 
-/** Returns the first cells of a table that may be a list. Returns null if no column may contain queries. */
+/** Returns the cells of a table's first row. Returns null if no column may contain queries. */
 async function beginningOf(
   { head, whole }: { readonly head: Buffer; readonly whole: boolean },
   { name, kind }: Table,

@@ -35,25 +35,21 @@ export function isBlank(cells: readonly string[]): boolean {
 /** Spec gap 4.1: the API documents no maximum length of a query. */
 const longestText = 2048
 
-// A Chinese character takes nine characters in a URL. This limit leaves room for the longest place within the 16 KB
-// that common servers and the bundled service accept.
+// Leaves room for the longest place within the 16 KB that common servers and the bundled service accept.
 const longestSent = 14_000
 
 const longestName = 200
 
-// Characters that no keyboard types and no server reads as text. Line ends and tabs are left out, because they count as
-// blanks.
+// Line ends and tabs are left out, because they count as blanks.
 // eslint-disable-next-line no-control-regex -- finds control characters
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
-// Matches a spreadsheet formula. The file does not contain the result of the formula.
 const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
-
-// Spreadsheet error values, and cells that spreadsheets converted to dates.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
+// A cell that a spreadsheet converted to a date.
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
-/** Matches UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö". */
+// UTF-8 that was decoded as windows-1252 and encoded again, such as "Ã¶" for "ö".
 const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
 
 export function isBroken(text: string): boolean {
@@ -68,13 +64,14 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Checks the text of a query, and returns the text as it is sent. */
+/** Returns the text of a query as it is sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
   // Advertising reports write two dashes for "nothing".
   if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
+  // A Chinese character takes nine characters in a URL.
   if (text.length * 9 > longestSent && sentLength(text) > longestSent) {
     return bad(`query longer than ${longestSent} characters when URL-encoded`)
   }
@@ -83,7 +80,7 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   if (text.startsWith('#') && sheetError.test(text))
     return bad('a spreadsheet error instead of a query')
   if (sheetDate.test(text)) return bad('a date instead of a query')
-  if (broken.test(text)) return bad('characters broken by a wrong encoding')
+  if (isBroken(text)) return bad('characters broken by a wrong encoding')
   return good(text)
 }
 
@@ -98,13 +95,13 @@ export function checkPlace(given: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** Checks a place in a column that the user did not map. Such a column may also contain ranks and gaps. */
+/** Checks a place in a column that the user did not map, and that may also contain ranks and gaps. */
 export function namedPlace(given: string): Checked<string | null> {
   if (isGap(given)) return good(null)
   return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
 }
 
-/** Checks a language code such as `de` or `pt-BR`, in upper or lower case. The API rejects underscores. */
+/** The API accepts upper and lower case, but no underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -113,7 +110,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return bad('hl is not a language code such as "de" or "pt-BR"')
 }
 
-/** Checks a country code such as `us`, in upper or lower case. The API rejects three-letter codes. */
+/** The API accepts upper and lower case, but no three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
@@ -121,22 +118,16 @@ export function checkCountry(given: string): Checked<string | null> {
   return bad('gl is not a two-letter country code such as "us"')
 }
 
-/** Looks up a language by its code or name. An empty cell or a dash stands for no language. */
 export function knownLanguage(given: string): Checked<string | null> {
-  return codeOrGap(given, languageCode(given), 'hl is not a known language code or name')
+  const code = languageCode(given)
+  if (code !== undefined || isGap(given)) return good(code ?? null)
+  return bad('hl is not a known language code or name')
 }
 
-/** Looks up a country by its code or name. An empty cell or a dash stands for no country. */
 export function knownCountry(given: string): Checked<string | null> {
-  return codeOrGap(given, countryCode(given), 'gl is not a known country code or name')
-}
-
-function codeOrGap(
-  given: string,
-  code: string | undefined,
-  reason: string,
-): Checked<string | null> {
-  return code !== undefined || isGap(given) ? good(code ?? null) : bad(reason)
+  const code = countryCode(given)
+  if (code !== undefined || isGap(given)) return good(code ?? null)
+  return bad('gl is not a known country code or name')
 }
 
 export function checkNum(given: string): Checked<number> {
@@ -147,7 +138,7 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is not a whole number from 1 to 100')
 }
 
-// Names of devices used by advertising accounts, search consoles and people.
+// Names that advertising accounts, search consoles and people use.
 const deviceWords: Readonly<Record<Device, string>> = {
   desktop: 'computer,computers,pc,desktops,laptop',
   mobile:
@@ -172,7 +163,6 @@ export function checkDevice(given: string): Checked<Device | null> {
   return device === undefined ? bad(`device is not one of ${devices.join(', ')}`) : good(device)
 }
 
-/** Queries with priority 1 are bought first, and queries with priority 9 last. */
 export function checkPriority(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(priorities.usual)
@@ -190,10 +180,7 @@ export function checkWeight(given: string, decimal: DecimalSign): Checked<number
   return value === undefined ? bad('weight is not a number, or is negative') : good(value)
 }
 
-/**
- * Checks the URL of a target page, and normalizes the URL as browsers do, so that it matches the URLs that it is
- * compared with.
- */
+/** Normalizes the URL of a target page as browsers do, so that it equals the URLs in answers. */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (control.test(given)) return bad('a control character in the target address')
@@ -201,14 +188,13 @@ export function checkTarget(given: string): Checked<string | null> {
   return good(text === '' ? null : asBrowsersWrite(text))
 }
 
-/** Normalizes a URL as browsers do. A URL that browsers would reject stays unchanged. */
+/** Leaves a URL that browsers would reject unchanged. */
 function asBrowsersWrite(address: string): string {
   if (/^https?:\/\//i.test(address)) return parseUrl(address)?.href ?? address
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address
   return parseUrl(`https://${address}`)?.href.slice('https://'.length) ?? address
 }
 
-/** Splits a text into tags at commas, semicolons and bars. */
 export function readTags(given: string): readonly string[] {
   const tags = given
     .split(/[,;|]/)
@@ -226,18 +212,15 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** Decimal sign of a column. The other of the two signs separates thousands. */
+/** The other of the two signs separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
-// Matches nearly every cell in a column of numbers. A matching cell need not be checked for signs and currencies.
+// Matches nearly every cell in a column of numbers, and is faster than the checks for signs and currencies.
 const digits = /^\d{1,15}$/
 
-/**
- * Removes the currency, the percent sign and the blanks between thousands from a number. Returns null if the cell is
- * not a number.
- */
+/** Removes currencies, percent signs and blanks between thousands. Returns null if the cell is not a number. */
 function bareNumber(cell: string): string | null {
   if (digits.test(cell)) return cell
   const text = cell
@@ -247,10 +230,7 @@ function bareNumber(cell: string): string | null {
   return /^\d[\d.,]*$/.test(text) && /\d$/.test(text) ? text : null
 }
 
-/**
- * Parses a number in the format of its column. Returns null for a gap, and undefined for any other cell that is not a
- * number.
- */
+/** Returns null for a gap, and undefined for any other cell that is not a number. */
 export function readNumber(cell: string, decimal: DecimalSign): number | null | undefined {
   if (digits.test(cell)) return Number(cell)
   if (isGap(cell)) return null
@@ -279,9 +259,8 @@ export class NumberStyle {
       if (text.length > 3) this.#ungrouped++
       return
     }
-    const last = text.includes('.') && text.lastIndexOf('.') > text.lastIndexOf(',')
-    const sign = last ? 'point' : 'comma'
-    const other = last ? 'comma' : 'point'
+    const isPoint = text.lastIndexOf('.') > text.lastIndexOf(',')
+    const [sign, other] = isPoint ? (['point', 'comma'] as const) : (['comma', 'point'] as const)
     const tail = text.slice(text.search(/[.,]\d*$/) + 1)
     if (text.includes('.') && text.includes(',')) this.#certain[sign]++
     else if (text.split(/[.,]/).length > 2) this.#certain[other]++
@@ -289,10 +268,7 @@ export class NumberStyle {
     else this.#grouped[sign]++
   }
 
-  /**
-   * Returns the decimal sign. Returns null if the column mixes two formats, or if numbers such as 1.200 remain
-   * ambiguous.
-   */
+  /** Returns null if the column mixes two formats, or if numbers such as 1.200 remain ambiguous. */
   decide(wanted: DecimalSign | undefined, delimiter: string | null): DecimalSign | null {
     if (wanted !== undefined) return wanted
     const { point, comma } = this.#certain
@@ -328,7 +304,7 @@ const otherCountries: Readonly<Record<string, string>> = {
   xkx: 'xk',
 }
 
-/** Normalizes a name: removes case, accents and punctuation, which people may omit. */
+/** Removes case, accents and punctuation, which people may omit. */
 function nameKey(name: string): string {
   return name
     .normalize('NFKD')
@@ -346,7 +322,7 @@ interface CountryNames {
 
 type CodeName = readonly [name: string | undefined, code: string]
 
-/** Maps names to codes. If several codes have the same name, the first code counts. */
+/** If several codes have the same name, the first code counts. */
 function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   const codes = new Map<string, string>()
   for (const [name = '', code] of names) {
@@ -356,7 +332,7 @@ function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   return codes
 }
 
-/** Yields the names that CLDR has for each code in each language, in one style. */
+/** Yields CLDR's names for each code in each language. */
 function* shownNames(
   codes: readonly (readonly [shown: string, code: string])[],
   style: { readonly type: 'region' | 'language' } & Partial<Intl.DisplayNamesOptions>,
@@ -384,7 +360,7 @@ function* countryNames(): Generator<CodeName> {
   }
 }
 
-// Language variants with names of their own, mapped to the codes that search engines use.
+// Variants with names of their own, and the codes that search engines use for them.
 const languageKinds: readonly (readonly [string, string])[] = [
   ['zh-Hans', 'zh-CN'],
   ['zh-Hant', 'zh-TW'],
@@ -411,13 +387,13 @@ function* languageNames(): Generator<CodeName> {
 let countries: ReadonlyMap<string, string> | undefined
 let languages: ReadonlyMap<string, string> | undefined
 
-/** Returns the country code for a code or name that a tool uses; undefined if the code or name is unknown. */
+/** Returns undefined for an unknown code or name. */
 export function countryCode(text: string): string | undefined {
   countries ??= codesOf(countryNames())
   return countries.get(nameKey(text))
 }
 
-/** Returns the language code for a name or a code, which may be outdated; undefined if the name or code is unknown. */
+/** Accepts outdated codes. Returns undefined for an unknown code or name. */
 export function languageCode(text: string): string | undefined {
   const trimmed = text.trim()
   languages ??= codesOf(languageNames())
@@ -425,10 +401,9 @@ export function languageCode(text: string): string | undefined {
   const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
-    // Thousands of codes have no name, and users never mean such a code.
-    const isKnown = englishLanguages.of(code) !== undefined
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
-    if (isKnown) return [kept, ...more].join('-')
+    // Thousands of codes have no name, and users never mean them.
+    if (englishLanguages.of(code) !== undefined) return [kept, ...more].join('-')
   }
   return languages.get(nameKey(trimmed))
 }
@@ -439,15 +414,12 @@ const words: ReadonlyMap<string, number> = new Map([
   ['monthly', 30],
 ])
 
-const longestDays = 366
-
-/** Checks an interval: a number of days or weeks, or a word. */
 export function checkEvery(given: string): Checked<number | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
   const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
   const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
-  if (days >= 1 && days <= longestDays) return good(days)
+  if (days >= 1 && days <= 366) return good(days)
   return bad('every is not an interval such as "3d", "weekly" or "monthly"')
 }
 

@@ -4,8 +4,7 @@ import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
 
-// Maximum size of the texts in a workbook, in bytes. The texts are stored separately from the rows and must all be in
-// memory.
+// Maximum size of the shared texts in bytes. They must all be in memory, because any cell may refer to any text.
 const mostTexts = 96 * 1024 * 1024
 
 export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
@@ -27,8 +26,7 @@ async function sheetsOf(archive: Archive) {
   await parseWhole(archive, 'xl/workbook.xml', {
     open: (name, attributes) => {
       if (name !== 'sheet') return
-      // The prefix of the attribute depends on the program that wrote the file. A sheet whose file is missing is
-      // rejected when the sheet is read.
+      // The prefix of the attribute depends on the program that wrote the file.
       const key = Object.keys(attributes).find((one) => one.endsWith(':id')) ?? ''
       const part = targets.get(attributes[key] ?? '') ?? ''
       const hidden = (attributes['state'] ?? 'visible') !== 'visible'
@@ -38,7 +36,7 @@ async function sheetsOf(archive: Archive) {
   return sheets
 }
 
-/** Reads the shared texts, to which the cells of all sheets refer by number. */
+/** Reads the texts to which the cells of all sheets refer by number. */
 async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []
@@ -70,28 +68,21 @@ async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   return texts
 }
 
-/** Decodes characters that XML does not allow, which are written as numbers: `_x000D_`. */
+/** Decodes characters that XML does not allow, such as `_x000D_`. */
 function unescaped(text: string): string {
   return text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   )
 }
 
-/** Function that formats a stored number as its cell shows it. */
 type NumberFormat = (value: string) => string
 
 /** Formats that every workbook has, by id. */
 const knownFormats = { 1: '0', 2: '0.00', 3: '#,##0', 4: '#,##0.00', 9: '0%', 10: '0.00%' }
 
-/** Ids of the date and time formats that every workbook has: the first and the last id of each range. */
-const dateFormats = [
-  [14, 22],
-  [27, 36],
-  [45, 47],
-  [50, 58],
-] as const
+/** Ids of the date and time formats that every workbook has: 14 to 22, 27 to 36, 45 to 47 and 50 to 58. */
+const dateFormats = /^(?:1[4-9]|2[0-27-9]|3[0-6]|4[5-7]|5[0-8])$/
 
-/** Reads the number format of each cell style. */
 async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]> {
   const part = 'xl/styles.xml'
   if (!archive.names.includes(part)) return []
@@ -102,9 +93,7 @@ async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]>
     if (name === 'cellXfs') inCells = true
     if (name === 'numFmt') codes.set(numFmtId, formatCode)
     if (name !== 'xf' || !inCells) return
-    const id = Number(numFmtId)
-    const isDate = dateFormats.some(([from, to]) => id >= from && id <= to)
-    formats.push(formatOf(codes.get(numFmtId) ?? (isDate ? 'd' : '')))
+    formats.push(formatOf(codes.get(numFmtId) ?? (dateFormats.test(numFmtId) ? 'd' : '')))
   }
   const close = (name: string): void => {
     if (name === 'cellXfs') inCells = false
@@ -113,7 +102,7 @@ async function numberFormats(archive: Archive): Promise<readonly NumberFormat[]>
   return formats
 }
 
-/** Builds a number format without thousands separators, because lists need no separators. */
+/** Builds a number format without thousands separators. */
 function formatOf(code: string): NumberFormat {
   if (showsDate(code)) return (value) => dateOf(Number(value))
   const [, zeros, decimals = '', percent] = /^(?:#,##)?(0+)(?:\.(0+))?(%?)$/.exec(code) ?? []
@@ -127,19 +116,16 @@ function formatOf(code: string): NumberFormat {
   }
 }
 
-/**
- * Formats a number with at most 15 digits, as spreadsheets do. For example, 0.3 may be stored as 0.30000000000000004.
- */
+/** Keeps 15 digits, as spreadsheets do. For example, 0.3 may be stored as 0.30000000000000004. */
 function asTyped(value: string): string {
   return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
 
-/** True for a format that shows a part of a date or time. Quoted words and colors are ignored. */
+/** True for a format that shows a part of a date or time. Ignores quoted words and colors. */
 function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
-/** Parts of a workbook that its sheets refer to by number. */
 interface Book {
   readonly texts: readonly string[]
   readonly formats: readonly NumberFormat[]
@@ -198,8 +184,7 @@ class RowReader implements XmlReader {
   #shown(): string {
     const value = this.#value
     if (this.#kind === 's') return this.#book.texts[Number(value)] ?? ''
-    // The value of the formula was not stored in the file. The formula is shown, so that the row is not silently
-    // skipped.
+    // A formula without a stored value is shown, so that its row is not silently skipped.
     if (value === '' && this.#formula !== null && this.#kind === 'n') {
       return this.#formula === '' ? '=(…)' : `=${this.#formula}`
     }

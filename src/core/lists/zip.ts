@@ -9,7 +9,6 @@ import type { Source } from './source.ts'
 const mostEntries = 10_000
 
 export interface Archive {
-  /** Name of the archive, for messages. */
   readonly shown: string
   readonly names: readonly string[]
   readonly sizeOf: (name: string) => number
@@ -76,10 +75,7 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   return entries
 }
 
-/**
- * Maximum ratio of the unpacked size to the packed size. Queries compress to a twentieth at best, so data with a higher
- * ratio is a decompression bomb.
- */
+// Queries compress to a twentieth at best, so data with a higher ratio is a decompression bomb.
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 
@@ -90,7 +86,6 @@ function refuseSwelling(shown: string, out: number, taken: number): void {
   )
 }
 
-/** Only one piece is in memory at a time. */
 export async function* gunzipped({ chunks, shown }: Source): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
   const inflated: AsyncIterable<Buffer> = pipeline(Readable.from(chunks), gunzip, () => undefined)

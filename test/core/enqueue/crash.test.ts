@@ -32,7 +32,7 @@ function orderOf(list: string, more: Partial<ListOrder> = {}): Promise<ListOrder
   return office.order(list, `q\n${list} a\n${list} b\n${list} c\n`, more)
 }
 
-/** Breaks the connection of the list or of the run, given that of the run. */
+/** Breaks the connection that writes the list or the one that writes the run. */
 async function breakOne(which: 'list' | 'run', run: number): Promise<void> {
   const broken = await office.rows(sql`
     select pg_terminate_backend(pid, 5000)
@@ -64,7 +64,7 @@ describe('a plan that is interrupted', () => {
   )
 
   test('between its two commits leaves a list without a run, and can be repeated', async () => {
-    // Checked when the run is committed, which is after the list.
+    // The run is committed after the list.
     await sql`
       create function refuse() returns trigger language plpgsql as $$
       begin raise exception 'refused'; end $$`.execute(office.desk.db)

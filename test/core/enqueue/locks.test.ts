@@ -1,4 +1,4 @@
-// Every buyer briefly locks the row of the run, so no process may hold it while it writes much.
+// Every worker briefly locks the run's row, so no process may lock it during long writes.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openDatabase, openPool } from '../../../src/base/database/database.ts'
@@ -60,10 +60,7 @@ async function largeRun({ db }: FreshDatabase, state: string): Promise<number> {
   return id
 }
 
-/**
- * Changes a run while another transaction locks one of its last tasks, and checks that account, run and other tasks are
- * not locked.
- */
+/** Changes a run while another transaction locks one of its last tasks. The account, run and other tasks stay free. */
 async function whileHeld<T>(database: FreshDatabase, change: () => Promise<T>): Promise<T> {
   const holder = await database.db.startTransaction().execute()
   await sql`select from tasks where id = (select max(id) from tasks) for update`.execute(holder)

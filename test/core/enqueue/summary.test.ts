@@ -66,7 +66,7 @@ const totals: Plans['totals'] = {
   },
 }
 
-/** The plan of these lists, as it is shown. */
+/** Returns the lines that describe a plan for these lists. */
 function linesOf(
   lists: readonly ListPlan[],
   {

@@ -1,5 +1,5 @@
 // @module-tag slow
-// Files whose lines are not queries, read by the real command: nothing of them is bought without a message.
+// Files whose lines are not queries. The command buys nothing from them without a message.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
-/** Dry runs of one file with different flags. */
+/** Enqueues one file with different flags, as dry runs. */
 async function tryFile(text: string, ...typed: readonly (readonly string[])[]) {
   const { mill } = await openScene()
   const file = join(mkdtempSync(join(tmpdir(), 'querymill-unlikely-')), 'list.csv')

@@ -22,7 +22,7 @@ async function tried(name: string, bytes: Buffer, flags: readonly string[] = [])
 const cell = (text: string, at: string): string =>
   `<c r="${at}" t="inlineStr"><is><t>${text}</t></is></c>`
 
-/** The rows of a sheet, with text cells. */
+/** Returns the XML of rows with text cells. */
 function rowsOf(...rows: readonly (readonly string[])[]): string {
   return rows
     .map((cells, row) => {

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** An archive with these files, as exports are packed. */
+/** Packs files as a zip archive. */
 export function zipOf(files: Readonly<Record<string, string | Buffer>>): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
@@ -34,7 +34,7 @@ export function zipOf(files: Readonly<Record<string, string | Buffer>>): Buffer 
   return Buffer.concat([...parts, index, Buffer.from('PK\u0005\u0006'), end])
 }
 
-/** An OpenDocument spreadsheet with these sheets, each given as the XML of its rows. */
+/** Builds an OpenDocument spreadsheet from the XML of each sheet's rows. */
 export function odsOf(
   sheets: Readonly<Record<string, string>>,
   { hidden = [] }: { readonly hidden?: readonly string[] } = {},
@@ -53,7 +53,7 @@ export function odsOf(
   })
 }
 
-/** A spreadsheet with these sheets, each given as the XML of its rows. */
+/** Builds an Excel workbook from the XML of each sheet's rows. */
 export function xlsxOf(
   sheets: Readonly<Record<string, string>>,
   texts: readonly string[],

@@ -38,7 +38,7 @@ describe('an encoding that is named', () => {
 })
 
 describe('a list with zeros among its bytes', () => {
-  // In UTF-16 the letters of the last one happen to be whole letters of UTF-8 as well.
+  // In UTF-16, the bytes of the last text happen to be valid UTF-8 too.
   test.each([
     'cheese\nfoo\n',
     'käse\nmenü\n',

@@ -1,5 +1,5 @@
 // @module-tag slow
-// Plans 500 files whose meaning is known: each is bought as it is meant, or refused, and no hint leads to rubbish.
+// Plans 500 files whose meaning is known. Each is bought as intended or rejected, and no hint leads to a wrong purchase.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -13,7 +13,7 @@ import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 import { type KnownFile, knownFiles } from './list-kinds.ts'
 
-/** The queries of a file, or the message that refuses it. */
+/** Returns the queries in a file, or the message that rejects it. */
 async function readFile(path: string, typed: TypedReading): Promise<readonly string[] | string> {
   try {
     const reading = readReading(typed)
@@ -44,7 +44,7 @@ const conditions: Readonly<Record<string, (file: KnownFile) => boolean>> = {
   'the file has no header': ({ header }) => !header,
 }
 
-/** The flags that a message says to type, without those of a condition that does not hold for the file. */
+/** Returns the flags that a message recommends for the file. */
 function hintsOf(message: string, file: KnownFile): TypedReading[] {
   const quoted: string[] = []
   const masked = message.replace(/"(?:[^"\\]|\\.)*"/g, (text) => `"${quoted.push(text) - 1}"`)
@@ -53,7 +53,7 @@ function hintsOf(message: string, file: KnownFile): TypedReading[] {
     if (Object.entries(conditions).some(([words, holds]) => clause.includes(words) && !holds(file)))
       continue
     if (clause.startsWith('possible columns')) {
-      // The message goes on: "name one with --column if it holds queries".
+      // The message continues: "name one with --column if it holds queries".
       if (file.queries === null || !file.header) continue
       for (const [, at] of clause.matchAll(/"(\d+)"/g)) {
         const column: unknown = JSON.parse(quoted[Number(at)] ?? '""')
@@ -75,7 +75,7 @@ function hintsOf(message: string, file: KnownFile): TypedReading[] {
   return hints
 }
 
-/** The hints of a message that buy something else than the queries of the file. */
+/** Returns the recommended flags with which the wrong queries would be bought. */
 async function rubbishOf(message: string, file: KnownFile, path: string): Promise<string[]> {
   const rubbish: string[] = []
   for (const typed of hintsOf(message, file)) {
@@ -95,7 +95,7 @@ interface Plan {
   readonly sample: { readonly first: readonly { q: string }[]; readonly last: { q: string } }
 }
 
-/** What the command would buy of each file; null for one that it refuses. */
+/** Returns the queries that would be bought from each file; null for a rejected file. */
 async function plansOf(paths: readonly string[], env: Environment): Promise<(Plan | null)[]> {
   const { code, stdout } = await run('enqueue', [...paths, '--dry-run', '--json'], env)
   if (code === 0) return JSON.parse(stdout).runs

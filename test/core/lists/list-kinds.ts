@@ -1,22 +1,21 @@
-// Writes list files of fifty-four kinds whose meaning is known, for the test that reads them all.
+// Writes list files of fifty-four kinds whose meaning is known.
 import { odsOf, xlsxOf, zipOf } from './archives.ts'
 
-/** A file with what a person means by it. */
 export interface KnownFile {
   readonly kind: string
   readonly name: string
   readonly bytes: Buffer
-  /** The queries of the file in their order; null: it is no list, and nothing of it may be bought. */
+  /** Null for a file that is not a list, from which nothing may be bought. */
   readonly queries: readonly string[] | null
-  /** True where nobody can know the meaning from the file alone: it has to be refused. */
+  /** True if the file alone does not show its meaning, so that it must be rejected. */
   readonly refused: boolean
-  /** True when the first line names columns. */
+  /** True if the first line names columns. */
   readonly header: boolean
-  /** True when each line is one query. */
+  /** True if each line is one query. */
   readonly lines: boolean
 }
 
-/** Numbers from 0 up to 1 that are the same for the same seed. */
+/** Returns a generator of numbers from 0 to 1, which are the same for the same seed. */
 function randomOf(seed: number): () => number {
   let state = seed
   return () => {
@@ -143,7 +142,7 @@ const volume = (draw: Draw): number => draw.number(1, 9) * 10 ** draw.number(1, 
 
 const pad = (value: number): string => String(value).padStart(2, '0')
 
-/** Each kind by its name: what one file of it holds, and what that means. */
+/** Functions that write a file of each kind, with its meaning. */
 const kinds: Readonly<Record<string, (draw: Draw) => Written>> = {
   'plain list': (draw) => {
     const queries = draw.queries(draw.one(languages))
@@ -569,7 +568,7 @@ const kinds: Readonly<Record<string, (draw: Draw) => Written>> = {
   },
 }
 
-/** A number of files of all kinds in turn, the same for the same seed. */
+/** Writes files of all kinds in turn, which are the same for the same seed. */
 export function knownFiles(count: number, seed: number): KnownFile[] {
   const all = Object.entries(kinds)
   return Array.from({ length: count }, (_, at) => {

@@ -61,7 +61,7 @@ describe('any list in any dialect and encoding', () => {
   })
 })
 
-/** Null for an error that we know; every other one is a bug. */
+/** Returns null for a known error. Every other error is a bug. */
 function refusal(error: unknown): null {
   if (error instanceof MillError) return null
   throw error

@@ -7,7 +7,7 @@ import { Cutter } from '../../../src/core/lists/records.ts'
 const cell = fc.string({ unit: fc.constantFrom(...' abcäß本,;\t|\u{1f45f}'), maxLength: 6 })
 const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n')
 
-/** Cuts a text that comes in pieces of any size. */
+/** Splits a text that arrives in pieces. */
 function cut(text: string, delimiter: string, sizes: readonly number[]) {
   const bytes = Buffer.from(text)
   const cutter = new Cutter(delimiter, 'list.csv')

@@ -24,7 +24,6 @@ async function* pages() {
   yield lines
 }
 
-/** A list in the folder, as it is named in the rest of the program. */
 function listAt(...parts: readonly string[]) {
   return { path: join(folder, ...parts), name: 'any', home }
 }

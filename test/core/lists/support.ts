@@ -19,7 +19,7 @@ export interface Read {
 
 export const options: ReadOptions = { matchTypes: 'keep', defaults: noDefaults }
 
-/** Reads bytes as a list in a file, as a person would give it. */
+/** Reads bytes as a list file. */
 export async function read(bytes: Buffer | string, more: Partial<ReadOptions> = {}): Promise<Read> {
   const folder = await mkdtemp(join(tmpdir(), 'list-'))
   try {
@@ -56,7 +56,6 @@ async function readOnce(source: Source, wishes: ReadOptions, verdict?: ColumnFin
   return { queries, texts, rejected, usable, heading, headersAgain, notices, again: list.again() }
 }
 
-/** UTF-16 with the more significant byte first. */
 export function utf16be(text: string): Buffer {
   return Buffer.from(text, 'utf16le').swap16()
 }
