@@ -82,23 +82,16 @@ export async function markChecked(
     .execute()
 }
 
-/**
- * Withdraws alerts based on untrusted answers in a run, or on shares for a day with such a run. Returns the number of
- * withdrawn alerts. Alerts that recovered because of such answers become open again.
- */
+/** Withdraws alerts based on a run's untrusted answers or shares, and reopens alerts that such answers ended. */
 export async function withdrawAlerts(
   trx: Database,
   { id: run, list, run_date: date, suspect }: UncheckedRun,
 ): Promise<number> {
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
-  const withdrawn = await trx
-    .updateTable('alerts')
-    .set((eb) => ({
-      withdrawn_at: eb.fn<Date>('now'),
-      withdrawn_because: suspect
-        ? `run ${run} turned out to be suspect`
-        : `an answer of run ${run} is quarantined`,
-    }))
+  const why = suspect
+    ? `run ${run} turned out to be suspect`
+    : `an answer of run ${run} is quarantined`
+  const withdrawn = await withdrawal(trx, why)
     .where((eb) =>
       suspect
         ? eb.or([
@@ -112,20 +105,8 @@ export async function withdrawAlerts(
           ])
         : eb.or([eb('search_id', 'in', doubted), eb('base_search_id', 'in', doubted)]),
     )
-    .where('recovered_at', 'is', null)
-    .where('withdrawn_at', 'is', null)
     .returning('id')
     .execute()
-  await reviveAlerts(trx, { id: run, suspect })
-  return withdrawn.length
-}
-
-/** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised a new alert since. */
-async function reviveAlerts(
-  trx: Database,
-  { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
-): Promise<void> {
-  const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   await trx
     .updateTable('alerts')
     .set({
@@ -144,6 +125,15 @@ async function reviveAlerts(
       return eb.not(eb.exists(newer.where('newer.withdrawn_at', 'is', null)))
     })
     .execute()
+  return withdrawn.length
+}
+
+function withdrawal(trx: Database, why: string) {
+  return trx
+    .updateTable('alerts')
+    .set((eb) => ({ withdrawn_at: eb.fn<Date>('now'), withdrawn_because: why }))
+    .where('recovered_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
 }
 
 /** A rule's newest alert about a subject; withdrawn alerts are ignored. */
@@ -206,7 +196,7 @@ export interface Recovery {
   readonly end: Updateable<Alerts>
 }
 
-/** Ends an alert with the answer that no longer shows the change. An alert that has already ended remains unchanged. */
+/** Ends an alert with the answer that no longer shows the change. */
 export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')
@@ -282,9 +272,10 @@ export async function readAlertRules(
   db: Database,
   judged?: UncheckedRun['judged_at'],
 ): Promise<readonly AlertRule[]> {
-  const rules = await db
+  return db
     .selectFrom('alert_rules')
-    .selectAll()
+    .select(['name', 'what', 'threshold', 'direction', 'list', 'tag', 'domain', 'rival', 'feature'])
+    .select('confirm')
     .$narrowType<Pick<AlertRule, 'what' | 'direction'>>()
     .$if(judged !== undefined, (some) =>
       some.where((eb) => eb('since', '<', eb.cast<Date>(eb.val(judged), 'timestamptz'))),
@@ -292,16 +283,9 @@ export async function readAlertRules(
     .orderBy('line')
     .orderBy('name')
     .execute()
-  return rules.map((found) => {
-    const { line: _, since: __, ...rule } = found
-    return rule
-  })
 }
 
-/**
- * Replaces all active rules atomically. Unchanged rules stay in force. Alerts of removed or changed rules are
- * withdrawn.
- */
+/** Replaces all active rules atomically. Alerts of removed or changed rules are withdrawn. */
 export async function replaceAlertRules(db: Database, rules: readonly AlertRule[]) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table alert_rules in share row exclusive mode`.execute(trx)
@@ -312,15 +296,8 @@ export async function replaceAlertRules(db: Database, rules: readonly AlertRule[
     const added = rules.filter(missingIn(before))
     if (removed.length > 0) {
       await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
-      await trx
-        .updateTable('alerts')
-        .set((eb) => ({
-          withdrawn_at: eb.fn<Date>('now'),
-          withdrawn_because: 'its rule was changed or removed',
-        }))
+      await withdrawal(trx, 'its rule was changed or removed')
         .where('rule', 'in', removed)
-        .where('recovered_at', 'is', null)
-        .where('withdrawn_at', 'is', null)
         .execute()
     }
     const lines = added.map((rule) => ({ ...rule, line: 0 }))

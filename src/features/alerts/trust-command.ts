@@ -1,5 +1,4 @@
-// The trust command: shows quarantined answers, and lets a person trust or distrust a night, a run or individual
-// answers, and undo such decisions.
+// The trust command: shows quarantined answers, and stores people's decisions to trust or distrust runs and answers.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
@@ -112,10 +111,7 @@ async function findTargets(db: Database, options: TrustFlags) {
   throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
 }
 
-/**
- * Judges these runs again, along with later runs that became suspect when compared with them. Checks later runs for
- * alerts again, because the answers that they are compared with have changed.
- */
+/** Judges these runs again, along with later runs that became suspect by comparison. Checks later alerts again. */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
     .selectFrom('runs')
