@@ -86,10 +86,8 @@ export async function readCreditForecast(
 }
 
 /**
- * Recent prices of a query in each class, including retries. Uses the calls from the last day on which the class was
- * bought, because older prices may be outdated. Without a recent call, the highest price of the class is assumed. The
- * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
- * look cheap.
+ * Recent prices of a query in each class, or else the highest price of the class. The share of tasks that fail at no
+ * cost is the median of recent days, so that one bad night does not make the next night look cheap.
  */
 async function readPrices(db: Database, { account, origin }: Supplier, { costs }: Funds) {
   const paid = await readRows<{ class: string; expected: number; worst: number }>(
@@ -137,10 +135,7 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/**
- * Due times by pattern and zone. Many schedules have the same pattern, and computing the due times of an every-minute
- * pattern takes long.
- */
+/** Due times by pattern and zone. Many schedules share a pattern, and computing its due times can take long. */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(
@@ -180,9 +175,7 @@ async function readUnpriced(db: Database) {
   }))
 }
 
-/**
- * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
- */
+/** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */
 async function foreseeRenewals(
   { db, supplier, config: { renewal, zone } }: ForecastMill,
   span: { readonly after: Date; readonly until: Date },

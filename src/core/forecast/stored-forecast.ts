@@ -41,10 +41,7 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   }
 }
 
-/**
- * Claims the next computation, unless the last one is recent. The longer a computation takes, the less often it runs.
- * Returns null if no computation is due, or if the account was never used.
- */
+/** Claims the next computation. Returns null if none is due, or if the account was never used. */
 async function claimForecast(
   db: Database,
   { account, origin }: Supplier,

@@ -35,10 +35,7 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /**
-   * First of the three similar runs that established a new normal, of which this run is the last; null if there is no
-   * new normal.
-   */
+  /** First of three similar runs that established a new normal, of which this run is the last; otherwise null. */
   readonly usualFrom: number | null
 }
 
@@ -92,10 +89,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
-/**
- * Figures of up to fourteen normal runs of the list before the given run, newest first. If three similar unusual runs
- * have established a new normal, the figures start with these three runs.
- */
+/** Figures of up to fourteen normal runs before a run, newest first. The three runs of a new normal come first. */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}

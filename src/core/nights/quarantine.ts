@@ -17,10 +17,7 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/**
- * Stores the judgement of a run, including people's decisions, and returns it. If two processes judge a run at once,
- * both get the same result.
- */
+/** Stores the judgement of a run, including people's decisions, and returns it. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
@@ -74,9 +71,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/**
- * Verdict from the rules, or from a person who overrode them. If a person decided, the rules' reasons become remarks.
- */
+/** Verdict from the rules, or from a person who overrode them. The rules' reasons then become remarks. */
 function decided(
   run: number,
   judgement: NightJudgement,

@@ -60,10 +60,7 @@ interface StatementView {
   readonly events: readonly NamedEvent[]
 }
 
-/**
- * Names the events. An increase counts as a plan renewal if a renewal time from MILL_RENEWAL lies between the two
- * balances.
- */
+/** Names the events. An increase is a renewal if a renewal time from MILL_RENEWAL lies between the two balances. */
 export function nameRises(
   events: readonly StatementEvent[],
   { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,

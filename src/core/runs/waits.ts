@@ -9,10 +9,7 @@ const mostSlices = 1_000
 
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
-/**
- * Reads other workers' calls in flight, and the number of tasks in open runs that may not be retried yet, with the
- * query of the first task to be retried.
- */
+/** Reads other workers' calls in flight, and counts the tasks in open runs that may not be retried yet. */
 export async function readWaits(db: Database, own: number) {
   const leases = await db
     .selectFrom('calls')

@@ -193,10 +193,7 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
 /** A schedule with the share that its own line sets. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
-/**
- * Gives each list its own share of a night's credits, or an equal part of the rest, if at least one list has a share.
- * Rejects lines whose shares add up to more than 100 percent.
- */
+/** Gives each list its own share of the credits, or an equal part of the rest. Rejects shares above 100 percent. */
 export function divideAmongLists<T extends Said>(
   lines: readonly T[],
 ): Pick<ScheduleFile<T>, 'schedules' | 'refusals'> {
@@ -237,10 +234,7 @@ function refusalOf(
   return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
-/**
- * Shares of a line when credits are short: a share of all credits for its list, and shares of the list's credits for
- * tags.
- */
+/** Shares when credits are short: of all credits for the line's list, and of the list's credits for tags. */
 interface Shares {
   /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null

@@ -29,10 +29,7 @@ export async function decideByName(
   if (list !== null) await decideCadence(db, { list, ...night, origin, api })
 }
 
-/**
- * Decides when each member of a list is bought next, based on answers from earlier nights, and stores the decisions.
- * The same night may be decided again. A new decision differs only if answers arrived in the meantime.
- */
+/** Decides when each member of a list is bought next, and stores the decisions. A night may be decided again. */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
   const today = dayNumber(runDate)
@@ -73,10 +70,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   })
 }
 
-/**
- * Reads the results for queries that were sampled and answered on earlier nights, unless these results are already
- * recorded.
- */
+/** Reads the results for queries that were sampled on earlier nights, unless the results are already recorded. */
 async function readOutcomes(
   db: Database,
   { list, runDate }: CadenceNight,

@@ -34,10 +34,7 @@ import {
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
 const historyList = 'demo-history'
-/**
- * List that is bought daily in the first half of the nights and adaptively in the second half, so that both cadences
- * can be compared.
- */
+/** List that is bought daily in the first half of the nights and adaptively in the second half, for comparison. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -106,10 +103,7 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/**
- * Buys the nights' answers from a separate service. The service injects faults if the demo covers a month or runs
- * without flags.
- */
+/** Buys the nights' answers from a separate service, which injects faults with `--faults` and without any flag. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -144,10 +138,7 @@ function readNights(typed: string, faults: boolean): number {
   )
 }
 
-/**
- * Returns a copy of the `Mill` that buys from a different URL with a different key and account. The answers are still
- * marked as sandbox.
- */
+/** Copy of the `Mill` that buys from another address and account. Its answers are still marked as sandbox. */
 function withApi(
   mill: Mill,
   { url, key, account }: { url: string; key: string; account: string },

@@ -18,10 +18,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
 
-/**
- * Builds a case-insensitive Postgres regular expression that finds a text as it was typed. It matches only whole words,
- * not parts of longer words.
- */
+/** Builds a case-insensitive Postgres regular expression that finds a text as whole words. */
 function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
@@ -37,10 +34,7 @@ interface Place {
   readonly set: object | null
 }
 
-/**
- * Describes a place in the database that may contain the text. The compiler checks that the columns belong to the
- * table.
- */
+/** A place in the database that may contain the text. The compiler checks that the columns belong to the table. */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
@@ -182,10 +176,7 @@ function ofList({ id, name }: List): readonly Place[] {
   ]
 }
 
-/**
- * Changes or deletes all text about the subject outside of answers. Rows that triggers store about changed lines are
- * deleted last.
- */
+/** Changes or deletes all text outside of answers. Rows that triggers store about changed lines are deleted last. */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (const { table, where, set } of placesOf(subject)) {
@@ -220,9 +211,8 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 }
 
 /**
- * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
- * table in the meantime. Otherwise, a writer that found an entry before it was deleted could store an answer that
- * refers to it.
+ * Deletes the recorded entries that nothing refers to. Writers are locked out. Otherwise, a writer could find an entry
+ * before it is deleted, and then store an answer that refers to it.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

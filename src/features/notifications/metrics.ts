@@ -27,10 +27,7 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/**
- * Metrics by name, each with its meaning and its label name. Names and units follow Prometheus conventions. No label
- * contains a query, because the number of queries is unlimited.
- */
+/** Metrics by name, each with its meaning and its label name. No label is a query: there are too many queries. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
@@ -66,10 +63,7 @@ const described = {
   notices_given_up: ['Notices given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
-/**
- * Values of metrics. A value is one number, a number for each label, or null. Null means that the value is unknown, so
- * the metric is left out.
- */
+/** Values of metrics: one number, or a number for each label. A metric whose value is unknown (null) is left out. */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
@@ -115,10 +109,7 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
   }
 }
 
-/**
- * Registers all metrics; returns a function that sets their values. The function removes the values of labels that no
- * longer exist.
- */
+/** Registers all metrics; returns a function that sets their values, and removes labels that no longer exist. */
 function openFigures(registry: Registry): (figures: Figures) => void {
   const metrics = new Map(
     Object.entries(described).map(([name, [help, label]]) => {
@@ -141,7 +132,6 @@ function openFigures(registry: Registry): (figures: Figures) => void {
   }
 }
 
-/** The account's balance, reservations and stops. */
 async function accountFigures(
   db: Database,
   account: { readonly name: string; readonly kind: string; readonly floor: number },
@@ -201,8 +191,23 @@ async function forecastFigures(db: Database, supplier: Supplier): Promise<Figure
   }
 }
 
+/** Counts each list's suspect runs in the last seven days, and shows whether its newest run is suspect. */
 async function suspectFigures(db: Database): Promise<Figures> {
-  const lists = await countSuspects(db)
+  const lists = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select((eb) => [
+      'lists.name as list',
+      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
+      sql<boolean>`(
+        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
+      )[1]`.as('last'),
+    ])
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .where('runs.finished_at', '>', clockBefore(7 * dayMs))
+    .groupBy('lists.name')
+    .orderBy('lists.name')
+    .execute()
   return {
     nights_suspect: lists.map(({ list, nights }) => [list, nights]),
     last_night_suspect: lists.map(({ list, last }) => [list, last ? 1 : 0]),
@@ -225,27 +230,6 @@ export function askSparingly<T>(
     kept = { value, until: ended + restShare * (ended - began) }
     return value
   }
-}
-
-/**
- * Counts, for each list, the suspect runs judged in the last seven days, and shows whether the newest run is suspect.
- */
-function countSuspects(db: Database) {
-  return db
-    .selectFrom('runs')
-    .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .select((eb) => [
-      'lists.name as list',
-      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
-      sql<boolean>`(
-        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
-      )[1]`.as('last'),
-    ])
-    .where('runs.state', 'in', ['done', 'cancelled'])
-    .where('runs.finished_at', '>', clockBefore(7 * dayMs))
-    .groupBy('lists.name')
-    .orderBy('lists.name')
-    .execute()
 }
 
 /** Reads an account's figures from the ledger; undefined before the account's first call. */
@@ -277,7 +261,7 @@ function readAccount(db: Database, { name, kind }: { name: string; kind: string 
     .executeTakeFirst()
 }
 
-/** Reads, for each list, the seconds since the end of its newest run with a readable answer. */
+/** Reads when each list's newest run with a readable answer ended, in seconds since 1970. */
 function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')
