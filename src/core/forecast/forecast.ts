@@ -119,7 +119,6 @@ export interface ComingNight {
   readonly listName: string
   readonly at: number
   readonly day: string
-  /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number

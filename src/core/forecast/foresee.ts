@@ -80,7 +80,6 @@ export async function readCreditForecast(
     observedAt: funds.observedAt,
     schedules: coming.length,
     unpriced: await readUnpriced(db),
-    // Next plan renewal; null if no renewal is configured.
     renewal: renewals[0] ?? null,
   }
 }
@@ -243,7 +242,6 @@ export async function readSpent(
   }
 }
 
-/** Formats one line per open run and future night, and the time at which the floor is reached. */
 export function forecastLines(forecast: CreditForecast, zone: string): readonly string[] {
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps : []
@@ -287,7 +285,6 @@ const limitNames: Readonly<Record<Cut, string>> = {
   floor: 'credit floor',
 }
 
-/** Forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
 export function forecastSentences(
   { outcome, now, until, isShorter, schedules, renewal, unpriced }: CreditForecast,
   zone: string,
@@ -336,7 +333,6 @@ function dayLine(steps: readonly ForecastStep[], now: Date): string {
   return `next 24 hours: about ${count(creditsOfDay(steps, now), 'credit')} (${open} for open runs), at most ${worst}`
 }
 
-/** Cost of the next 24 hours, as expected or at the highest prices. */
 export function creditsOfDay(
   steps: readonly ForecastStep[],
   now: Date,
@@ -380,7 +376,6 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Counts the queries that are not bought because of budgets, although the credits suffice. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

@@ -107,12 +107,11 @@ async function storeForecast(db: Database, account: number, found: CreditForecas
   })
 }
 
-/** Result of the last forecast for an account, for metrics; null if no forecast was computed. */
-export async function readStoredForecast(
+export function readStoredForecast(
   db: Database,
   { account, origin }: { readonly account: string; readonly origin: string },
 ) {
-  const kept = await db
+  return db
     .selectFrom('forecasts')
     .innerJoin('accounts', 'accounts.id', 'forecasts.account_id')
     .select((eb) => [
@@ -124,5 +123,4 @@ export async function readStoredForecast(
     .where('accounts.kind', '=', origin)
     .where('forecasts.made_at', 'is not', null)
     .executeTakeFirst()
-  return kept ?? null
 }

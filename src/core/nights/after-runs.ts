@@ -12,7 +12,6 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-/** This is the default if no other function is passed. */
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
 /** Stores the sums for the next ended day. This takes seconds for a large day, and must not delay the end of a list. */

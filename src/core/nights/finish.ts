@@ -22,7 +22,6 @@ const archivedDays = all.selectFrom('archived_days').select('archived_days.run_d
 
 interface FinishOptions {
   readonly since?: string | undefined
-  /** Called for each stored day, with the number of days left. */
   readonly report?: (day: string, left: number) => void
   /** If aborted, no further day is started. */
   readonly signal?: AbortSignal
@@ -98,32 +97,44 @@ async function readKeywordDays(db: Database) {
 
 /** Stores a day's keywords. Returns false if the day changed, or if another process is storing the day. */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
+  const store = async (trx: Database) => {
+    // A change to the day deletes this row. So the change waits for this transaction, or this transaction fails.
+    const found = await trx
+      .selectFrom('finished_days')
+      .select('id')
+      .where('id', '=', finish)
+      .forNoKeyUpdate()
+      .executeTakeFirst()
+    if (found === undefined) throw new Changed()
+    await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
+    await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
+    await trx.executeQuery(statement('finish_keywords', { finish, day }))
+    const kept = { finish_id: finish, basis: keywordBasis }
+    await trx.insertInto('finished_keyword_days').values(kept).execute()
+  }
+  // 23505 (unique violation): another process stored the same day at the same moment.
+  return unlessChanged(db, store, [...changedMeanwhile, '23505'])
+}
+
+const changedMeanwhile = ['40001', '40P01']
+
+class Changed extends Error {}
+
+/** Does the work in one snapshot. Returns false if the data has changed, as the given error codes show. */
+async function unlessChanged(
+  db: Database,
+  work: (trx: Database) => Promise<void>,
+  codes = changedMeanwhile,
+): Promise<boolean> {
+  const snapshot = db.transaction().setIsolationLevel('repeatable read')
   try {
-    return await db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (trx) => {
-        await prepareReading(trx, {})
-        // A change to the day deletes this row. So the change waits for this transaction, or this transaction fails.
-        const found = await trx
-          .selectFrom('finished_days')
-          .select('id')
-          .where('id', '=', finish)
-          .forNoKeyUpdate()
-          .executeTakeFirst()
-        if (found === undefined) return false
-        await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
-        await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
-        await trx.executeQuery(statement('finish_keywords', { finish, day }))
-        await trx
-          .insertInto('finished_keyword_days')
-          .values({ finish_id: finish, basis: keywordBasis })
-          .execute()
-        return true
-      })
+    await snapshot.execute(async (trx) => {
+      await prepareReading(trx, {})
+      await work(trx)
+    })
+    return true
   } catch (error) {
-    // 23505 (unique violation): another process stored the same day at the same moment.
-    if ([...changedMeanwhile, '23505'].includes(codeOf(error) ?? '')) return false
+    if (error instanceof Changed || codes.includes(codeOf(error) ?? '')) return false
     throw error
   }
 }
@@ -190,35 +201,22 @@ async function othersEnded(db: Database): Promise<boolean> {
   return false
 }
 
-const changedMeanwhile = ['40001', '40P01']
-
-/** Adds up the day in one snapshot. Returns false if the day, or the settings behind the sums, have changed. */
+/** Adds up the day. Returns false if the day, or the settings behind the sums, have changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
-  try {
-    return await db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (trx) => {
-        await prepareReading(trx, {})
-        for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
-        await trx.executeQuery(statement('see_pages', { day }))
-        const made = await trx
-          .updateTable('finished_days')
-          .set({ made_at: clock })
-          .where('id', '=', finish)
-          .where('basis', '=', basis)
-          .returning('id')
-          .executeTakeFirst()
-        if (made === undefined) throw new Changed()
-        return true
-      })
-  } catch (error) {
-    if (error instanceof Changed || changedMeanwhile.includes(codeOf(error) ?? '')) return false
-    throw error
-  }
+  return unlessChanged(db, async (trx) => {
+    for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
+    await trx.executeQuery(statement('see_pages', { day }))
+    const made = await trx
+      .updateTable('finished_days')
+      .set({ made_at: clock })
+      .where('id', '=', finish)
+      .where('basis', '=', basis)
+      .returning('id')
+      .executeTakeFirst()
+    if (made === undefined) throw new Changed()
+  })
 }
 
-/** Statements that store the sums for a day. */
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
@@ -232,8 +230,6 @@ const sumsOfDay = [
   'finish_costs',
   'find_strays',
 ]
-
-class Changed extends Error {}
 
 /** Days without stored sums that are earlier than the run date of every unfinished run. */
 export async function readDaysToFinish(
@@ -276,7 +272,6 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True if the sums for a day could be stored but are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }

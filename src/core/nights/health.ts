@@ -52,7 +52,6 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Reads the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -151,7 +150,6 @@ export async function readNightsBefore(
   return { usual, last }
 }
 
-/** Number of queries whose answers are read together. */
 const chunkSize = 500
 /** Number of older answers per query. The first chunk reads more, to recognize copies of last week's answers. */
 const history = { first: 12, rest: 4 }

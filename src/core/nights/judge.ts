@@ -25,7 +25,6 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-/** Closes and judges runs without open tasks, and reports unusual runs. */
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
   // One run at a time, because a run is compared with earlier runs, which may have been judged in the previous step.
@@ -169,7 +168,6 @@ function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
   return { ...finding, verdict: finding.rule.harmless === true ? 'notice' : 'quarantine' }
 }
 
-/** Usual value of a figure; null if too few runs have the figure. */
 function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {
   const values = nights.map(rule.of).filter((value) => value !== null)
   return values.length < leastBefore ? null : median(values)
@@ -237,7 +235,6 @@ interface Rule {
   readonly known?: (night: JudgedNight) => string
 }
 
-/** To add a figure, add an entry. */
 const rules: readonly Rule[] = [
   {
     name: 'answered',

@@ -161,7 +161,6 @@ export async function readWatched(db: Database) {
   })
 }
 
-/** Nights that are due and have no outcome. */
 export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
   const watches = await readWatched(db)
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
@@ -258,7 +257,6 @@ export interface CalendarEntry {
   readonly uncertain: number
 }
 
-/** Returns every run and every night without a run, by day and list, newest first. */
 export function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },

@@ -95,8 +95,8 @@ interface Filling {
   readonly marks: readonly StandingMark[]
 }
 
-/** Answers from a run that are quarantined individually, and answers that a person released. */
-function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
+/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
+async function fillQuarantine(trx: Database, { run, why, single, marks }: Filling) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
   )
@@ -105,12 +105,6 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
     .filter(({ trusted }) => !trusted)
     .map((mark) => ({ ...mark, reason: `not trusted by ${mark.made_by}: ${mark.reason}` }))
   const held = [...distrusted, ...single].filter(({ search_id: id }) => !released.includes(id))
-  return { held, released }
-}
-
-/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
-async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
-  const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
   const [filled] = await readRows<{ quarantined: number }>(trx, 'fill_quarantine', {
     kept,

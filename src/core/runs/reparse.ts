@@ -70,7 +70,6 @@ export async function reparse(
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
-    /** Answers whose body was pruned. */
     bodiless: await countBodiless(db, choice),
   }
   const put = async (answers: readonly Again[]) => {
@@ -265,7 +264,6 @@ async function readRefused({ db, supplier }: Books, run: number | null, after: n
   return rows
 }
 
-/** Counts answers that can't be parsed again because their body was deleted. */
 function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
   return countOf(db, chosenAnswers(db, choice).select('s.id').where('r.call_id', 'is', null))
 }

@@ -148,7 +148,6 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget for runs, even while workers buy for them. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound
@@ -200,7 +199,7 @@ export interface Selection {
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen. A list has one open manual run: the one that is open, or else the newest selected run. */
+/** Chooses the runs to reopen. A list has one open manual run: the run that is open, or else the newest selected. */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (

@@ -141,7 +141,6 @@ export async function readAccount(
   return { ...account, stops }
 }
 
-/** Counts tasks that ended in the last minute, to show the current rate. */
 export function endedLastMinute(db: Database): Promise<number> {
   const ended = db
     .selectFrom('calls')

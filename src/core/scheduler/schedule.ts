@@ -298,13 +298,9 @@ const cadenceCell: ColumnReading<Cadence> = {
 }
 
 function readCadence(text: string): Cadence | null {
-  const [word = '', ...more] = text.toLowerCase().split(/\s+/)
-  if (word === '' || word === 'daily') return more.length === 0 ? { kind: 'daily' } : null
-  if (word !== 'adaptive') return null
-  const [longest, ...rest] = more
-  if (rest.length > 0) return null
-  if (longest === undefined) return { kind: 'adaptive', longestDays: usualLongestDays }
-  const longestDays = /^\d{1,3}d$/.test(longest) ? Number.parseInt(longest, 10) : 0
+  if (/^(?:daily)?$/i.test(text)) return { kind: 'daily' }
+  const found = /^adaptive(?:\s+(\d{1,3})d)?$/i.exec(text)
+  const longestDays = found === null ? 0 : Number(found[1] ?? usualLongestDays)
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 

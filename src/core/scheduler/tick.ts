@@ -315,12 +315,19 @@ async function writeNights(
   nights: readonly Due[],
   { schedule, outcome, run, note }: Decision,
 ): Promise<readonly Due[]> {
+  const dues = sql<Due>`(
+    select at, date
+    from unnest(
+      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
+      ${nights.map(({ date }) => date)}::date[]
+    ) as nights (at, date)
+  )`
   const rows = await trx
     .insertInto('nights')
     .columns(['schedule', 'due_at', 'run_date', 'outcome', 'run_id', 'note'])
     .expression((eb) =>
       eb
-        .selectFrom(rowsOf(nights).as('due'))
+        .selectFrom(dues.as('due'))
         .select([
           eb.val(schedule).as('schedule'),
           'due.at',
@@ -348,16 +355,6 @@ async function writeNights(
   return nights.filter(({ at }) => written.has(at.getTime()))
 }
 
-function rowsOf(nights: readonly Due[]) {
-  return sql<Due>`(
-    select at, date
-    from unnest(
-      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
-      ${nights.map(({ date }) => date)}::date[]
-    ) as nights (at, date)
-  )`
-}
-
 /** Error for a night that another scheduler has claimed, or whose list already has another run. */
 class NightTaken extends Error {}
 
@@ -378,7 +375,6 @@ async function takeNight(trx: Transaction, night: Due, decision: Decision): Prom
   if (other !== undefined) throw new NightTaken('another run of the list is open')
 }
 
-/** Adds a sentence to the nights of a run without changing their outcome. */
 async function noteRun(db: Database, run: number, note: string): Promise<void> {
   await db
     .updateTable('nights')

@@ -14,7 +14,6 @@ interface HealthFlags {
 
 /** Longest wait for a reply. The wait is short, because container probes run every few seconds. */
 const patienceMs = 4_000
-/** Maximum number of characters to show from an unhealthy process's reply. */
 const mostSaid = 500
 
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {

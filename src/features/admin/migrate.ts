@@ -9,11 +9,8 @@ import { ensurePostgres } from '../../base/embedded/postgres.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { migrateAll } from '../../core/mill.ts'
 
-interface MigrateFlags {
-  readonly analyst?: string
-}
-
-export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
+export async function runMigrate(call: Call<{ readonly analyst?: string }>): Promise<Exit> {
+  const { options, env, closers } = call
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })

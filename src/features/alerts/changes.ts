@@ -236,7 +236,6 @@ export const anybody = '*'
 
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
-/** True if the query belongs to the rule's list and has the rule's tag. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)
@@ -433,7 +432,6 @@ interface ShareFacts {
   readonly date: string
 }
 
-/** Describes a share drop, with the predefined question that shows it. */
 export function describeShare(told: ShareFacts) {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
   const of = tag === '*' ? 'across all queries' : `for ${tag}`

@@ -46,14 +46,13 @@ import {
   withdrawAlerts,
 } from './statements.ts'
 
-/** Closes and judges finished runs, and checks them for rank alerts, in date order. */
 export const endNights: AfterRuns = async (mill, report) => {
   await endRuns(mill.db, report)
-  if ((await nextUncheckedRun(mill.db)) === null) return
+  if ((await nextUncheckedRun(mill.db)) === undefined) return
   await besideWork(mill, async (db) => {
     for (;;) {
       const run = await nextUncheckedRun(db)
-      const lines = run === null ? null : await tryCheck(db, run)
+      const lines = run === undefined ? null : await tryCheck(db, run)
       if (lines === null) return
       for (const line of lines) report(line)
     }
@@ -76,7 +75,7 @@ async function checkNext(trx: Database, run: UncheckedRun): Promise<readonly str
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
   // Another process has already checked this run, so the caller continues with the next run.
-  if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
+  if (next?.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
   const taken = back === 0 ? [] : [`${count(back, 'rank alert')} withdrawn: ${why}`]
@@ -138,7 +137,6 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule, with the rule's first alert and the number of other alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   return [...groupBy(raised, ({ rule }) => rule)].map(([rule, same]) => {
     const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
@@ -173,7 +171,6 @@ async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Pro
 
 type Facts = Awaited<ReturnType<typeof readFacts>>
 
-/** Reads what the rules need to know about some queries in a run. */
 async function readFacts(
   { trx, run }: AlertCheck,
   {
@@ -343,7 +340,6 @@ async function checkRule(
       continue
     }
     const { run_date: baseDate, share: before } = step.base
-    // Finds the domain whose share grew most.
     const between = { before: baseDate, tag, date }
     const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
     const other = gainer?.domain ?? null
@@ -385,7 +381,6 @@ export function readSharesOn(
   return readRows<ShareDay>(trx, 'read_shares_on', on)
 }
 
-/** Reads the origin of a run's answers; null if the run has no answer. */
 async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
   const newest = await trx
     .selectFrom('tasks')

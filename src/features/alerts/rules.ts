@@ -94,7 +94,6 @@ interface RuleLine extends KnownNames {
   readonly refuse: (column: Column, expected: string) => void
 }
 
-/** Parses one line, and reports each invalid cell. */
 function readRule(line: RuleLine) {
   const { cell, refuse, listOf, sites } = line
   type Parse<T> = (text: string) => T | null | undefined

@@ -15,8 +15,8 @@ import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
 /** Returns the next run to check, in date order. Runs that were judged before any rule existed are skipped. */
-export async function nextUncheckedRun(db: Database) {
-  const next = await db
+export function nextUncheckedRun(db: Database) {
+  return db
     .selectFrom('night_health as health')
     .innerJoin('runs', 'runs.id', 'health.run_id')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
@@ -43,7 +43,6 @@ export async function nextUncheckedRun(db: Database) {
     .orderBy('runs.id')
     .limit(1)
     .executeTakeFirst()
-  return next ?? null
 }
 
 /** Takes the lock for checking alerts in this transaction; returns false if another transaction holds it. */
@@ -136,7 +135,6 @@ function withdrawal(trx: Database, why: string) {
     .where('withdrawn_at', 'is', null)
 }
 
-/** A rule's newest alert about a subject; withdrawn alerts are ignored. */
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
 /** Reads each rule's newest alert about each subject. The subjects belong to the given queries, or are shares. */
@@ -159,7 +157,6 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
     .execute()
 }
 
-/** Reads the nights with alerts, newest first, each with its summary sentence. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
@@ -196,7 +193,6 @@ export interface Recovery {
   readonly end: Updateable<Alerts>
 }
 
-/** Ends an alert with the answer that no longer shows the change. */
 export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')

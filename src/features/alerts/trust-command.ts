@@ -168,7 +168,6 @@ async function show(
   return exits.done
 }
 
-/** Reads the runs with quarantined answers, newest first. */
 async function readQuarantine(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('quarantine')
@@ -212,7 +211,6 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Reads the current manual decisions, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

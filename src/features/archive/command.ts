@@ -70,7 +70,6 @@ function readRequest({ older, to, back, check }: ArchiveOptions) {
   return { kind: 'leave', olderMs } as const
 }
 
-/** The lock on the archive, and the engine that reads and writes the archive's files. */
 interface Movers {
   readonly mill: Mill
   readonly client: PoolClient

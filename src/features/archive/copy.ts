@@ -10,7 +10,6 @@ import { asError, WrongDatabase } from '../../base/errors.ts'
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
-  /** Size of the longest row in bytes. */
   readonly longest: number
 }
 

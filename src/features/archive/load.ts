@@ -143,7 +143,6 @@ function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
 
-/** Part of the archive to read in addition to the database. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
 export function readArchive(
@@ -173,7 +172,6 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   }
 }
 
-/** A day or a range of days, as given by a flag. */
 export function readDayRange(flag: string, typed: string) {
   const [since = '', until = since, ...more] = typed.split('..')
   if (isDay(since) && isDay(until) && since <= until && more.length === 0) return { since, until }
@@ -182,7 +180,6 @@ export function readDayRange(flag: string, typed: string) {
   )
 }
 
-/** Name of the temporary table with a table's archived rows. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }

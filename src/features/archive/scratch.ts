@@ -96,7 +96,6 @@ export function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-/** Descriptions of problems with a location on disk, by error code. */
 const problems: Readonly<Record<string, string>> = {
   EACCES: 'no write permission',
   EPERM: 'no write permission',

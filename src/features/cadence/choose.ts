@@ -10,7 +10,6 @@ import { readFirstTens } from './first-tens.ts'
 import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 
-/** A night of an adaptive schedule, about to be planned. */
 interface CadenceNight {
   readonly list: number
   readonly runDate: string

@@ -136,7 +136,6 @@ export async function readHistoryLists(
       'lists.name',
       // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
-      // First night for which a cadence was decided; null if there is no such night.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

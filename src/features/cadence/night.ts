@@ -11,9 +11,7 @@ export interface KnownQuery {
   readonly spread: number
   /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
   readonly steps: readonly Comparison[]
-  /** Newest answer to the query; null if no answer is known. */
   readonly last: FirstTen | null
-  /** The answer before the newest answer; null if there is no such answer. */
   readonly before: FirstTen | null
 }
 
@@ -115,7 +113,6 @@ function wokenIn(
   return woken
 }
 
-/** A query with its expected number of changes per night. */
 interface Paced extends Pick<KnownQuery, 'spread'> {
   readonly rate: number
 }
@@ -266,7 +263,6 @@ function reaching({ pages }: FirstTen, places: number): readonly number[] {
   return places < firsts ? pages.slice(0, places) : pages
 }
 
-/** Compares two answers; null if the answers can't be compared. */
 export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
   const moves = movesBetween(before, after)
   if (moves === null) return null

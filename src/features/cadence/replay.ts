@@ -32,7 +32,6 @@ export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Replays a list's nights as if the adaptive cadence had applied from the first night. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -72,7 +71,6 @@ function membersAt(
   })
 }
 
-/** Returns the nights of all histories, each with the queries that were answered on that night. */
 function nightsOf(histories: readonly QueryHistory[]) {
   const answers = histories.flatMap(({ id, firstTens }) =>
     firstTens.map((firstTen) => ({ id, firstTen })),

@@ -147,7 +147,6 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the demo's adaptive list, and the calls that the cadence saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
   print(`\nADAPTIVE CADENCE, in the second half of the nights (${npmRun('cadence')}):\n`)
@@ -170,7 +169,6 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
   await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
-/** Prints the commands that show the effects of the month's faults. */
 function showMonth(): void {
   print("\nThe month's faults and their effects:")
   print(
@@ -233,7 +231,6 @@ group by d.host
 order by queries desc, d.host
 limit 5`
 
-/** True if the database contains an answer that was paid for with real credits. */
 async function hasLiveAnswers(db: Database): Promise<boolean> {
   const live = await db
     .selectFrom('searches')

@@ -133,7 +133,6 @@ const knownScripts: readonly (readonly [string, RegExp])[] = [
   ].map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')] as const),
 ]
 
-/** Returns the scripts of all letters in the given texts. */
 export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) {

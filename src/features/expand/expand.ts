@@ -43,7 +43,6 @@ export interface ExpandOrder {
 export interface ExpandPrompts {
   /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
-  /** Shows the queries that are added or would be added. */
   readonly show: (found: Takeable) => void
 }
 
@@ -180,7 +179,6 @@ type ExpandStep =
   /** Added queries were never bought, because planning was interrupted or credits ran out. They are planned first. */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
   | TakeStep
-  /** The credits are used up. */
   | { readonly kind: 'spent' }
 
 /** Credits are left, and the answers of the rounds `from` to `until` may contain more related searches. */
@@ -191,13 +189,11 @@ interface TakeStep {
   readonly share: number
 }
 
-/** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsState {
   readonly rounds: readonly Round[]
   /** True while the target list has an open run. */
   readonly busy: boolean
   readonly depth: number
-  /** Credits that are left in the given budget. */
   readonly left: number
   /** Highest observed price of the cheapest price class. */
   readonly price: number
@@ -268,7 +264,6 @@ async function planUnasked(
   }
 }
 
-/** State of an expansion: the rounds so far, and the credits that are left. */
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order: ExpandOrder) {

@@ -16,7 +16,6 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads a target list's rounds so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -68,7 +67,6 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Reads the list's unfinished runs, oldest first. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -104,7 +102,6 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
   return source?.name ?? null
 }
 
-/** Related searches to be added to a target list. */
 interface SelectionOrder {
   readonly name: string
   /** Id of the list being expanded. */
@@ -220,7 +217,6 @@ export async function recordRun(
     .execute()
 }
 
-/** Cost and yield of one round of an expansion. */
 export interface RoundYield {
   readonly round: number
   readonly queries: number
@@ -248,7 +244,6 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with the list's name. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -285,7 +280,6 @@ export interface RelatedQuery extends Query {
   readonly weight: number
 }
 
-/** Totals about the related searches that are candidates. */
 export interface Frontier {
   /** Number of queries whose newest answers were used. */
   readonly answered: number

@@ -115,7 +115,6 @@ export async function sealList(db: Database, list: List): Promise<boolean> {
   return ended
 }
 
-/** Continues an interrupted forget command. */
 export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   const gone = sumRows([await forgetQueries(db, onDeleted), await forgetWords(db)])
   await clearDays(db)
@@ -165,7 +164,6 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
   return gone
 }
 
-/** Deletes the related search from the next batch of answers. */
 async function removeRelated(trx: Transaction<DB>, after: number): Promise<DeletedRows> {
   const rows = await trx
     .deleteFrom('search_related_searches')

@@ -150,7 +150,6 @@ async function accountFigures(
   }
 }
 
-/** Open tasks, live workers, and the time since each list last had a successful run. */
 function taskFigures(db: Database): () => Promise<Figures> {
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))

@@ -245,7 +245,6 @@ async function putOffNotice(
 
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
-/** Reads the newest notices, newest first, with their delivery state. */
 export async function listNotices(db: Database, limit: number) {
   return db
     .selectFrom('notices')
@@ -275,7 +274,6 @@ export async function listNotices(db: Database, limit: number) {
     .execute()
 }
 
-/** Counts the waiting notices, and the notices that were abandoned in the last day. */
 export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')

@@ -142,6 +142,12 @@ async function rebuildAnswers(db: Database, sample: number | null) {
   return { answers, violations }
 }
 
+interface AnswerFigures {
+  readonly depth: number | null
+  readonly replaced: number
+  readonly result_count: number
+}
+
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
   const { depth, replaced, result_count: results } = figures
   // The answer is readable, but the database rejected its rows, so there are no rows to compare.
@@ -196,13 +202,6 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Figures that are stored with an answer, in addition to its rows. */
-interface AnswerFigures {
-  readonly depth: number | null
-  readonly replaced: number
-  readonly result_count: number
-}
-
 type StoredPage = Awaited<ReturnType<typeof readPages>>[number]
 
 /** Reads answer bodies, with the figures stored with them, in batches: a random sample, or all answers (null). */
@@ -254,7 +253,6 @@ async function readPages(db: Database, answers: readonly number[]) {
     .execute()
 }
 
-/** Counts all answers, the archived answers, and the other answers without a body. */
 async function countAnswers(db: Database) {
   return db
     .selectFrom('searches as s')
