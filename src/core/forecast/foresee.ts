@@ -163,15 +163,12 @@ function nightsOfSchedule(
 async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
-    .select(['name', 'list'])
+    .select(['name as schedule', 'list'])
     .where('enabled', '=', true)
     .where('list', 'not in', (lists) => lists.selectFrom('lists').select('lists.name'))
     .orderBy('name')
     .execute()
-  return rows.map(({ name, list }) => ({
-    schedule: name,
-    reason: `the list ${list} was never read`,
-  }))
+  return rows.map(({ schedule, list }) => ({ schedule, reason: `the list ${list} was never read` }))
 }
 
 /** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */

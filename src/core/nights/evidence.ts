@@ -123,10 +123,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
  * Number of positions by which the pages of the top ten moved, divided by the maximum. A missing page counts as one
  * position below the last position that both answers cover. Returns null if one of the answers has no results.
  */
-function turnoverBetween(
-  before: readonly number[] | undefined,
-  now: readonly number[],
-): number | null {
+function turnoverBetween(before: readonly number[] | undefined, now: readonly number[]) {
   const places = Math.min(before?.length ?? 0, now.length)
   if (before === undefined || places === 0) return null
   const placeIn = (pages: readonly number[], page: number) => {
@@ -169,10 +166,7 @@ function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer 
   return owners
 }
 
-function belongsTo(
-  { q, pages }: RunAnswer,
-  owners: ReadonlyMap<string, RunAnswer | null>,
-): string | null {
+function belongsTo({ q, pages }: RunAnswer, owners: ReadonlyMap<string, RunAnswer | null>) {
   const owner = owners.get(signatureOf(pages) ?? '')
   if (owner === undefined || owner === null || owner.q === q) return null
   const theirs = owner.earlier.find(({ trusted }) => trusted)?.pages ?? []

@@ -232,10 +232,7 @@ const sumsOfDay = [
 ]
 
 /** Days without stored sums that are earlier than the run date of every unfinished run. */
-export async function readDaysToFinish(
-  db: Database,
-  since = '-infinity',
-): Promise<readonly string[]> {
+export async function readDaysToFinish(db: Database, since = '-infinity') {
   const days = await db
     .selectFrom('runs')
     .select('run_date as day')

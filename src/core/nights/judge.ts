@@ -32,11 +32,7 @@ export async function endRuns(db: Database, report: (line: string) => void): Pro
 }
 
 /** Judges one run by the rules and by people's decisions, and stores the result. */
-export async function judgeEnded(
-  db: Database,
-  run: EndedRun,
-  report: (line: string) => void,
-): Promise<void> {
+export async function judgeEnded(db: Database, run: EndedRun, report: (line: string) => void) {
   const night = await readNight(db, run.id)
   const { reasons, remarks, quarantined } = await saveJudgement(
     db,

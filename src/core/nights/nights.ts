@@ -167,10 +167,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
-export function findOverdue(
-  watches: Awaited<ReturnType<typeof readWatched>>,
-  now: Date,
-): Overdue[] {
+export function findOverdue(watches: Awaited<ReturnType<typeof readWatched>>, now: Date) {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
       const due = cron === null ? null : nextAfter(cron, zone, time)

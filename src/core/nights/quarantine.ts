@@ -72,11 +72,7 @@ async function readStandingMarks(trx: Database, run: number) {
 }
 
 /** Verdict from the rules, or from a person who overrode them. The rules' reasons then become remarks. */
-function decided(
-  run: number,
-  judgement: NightJudgement,
-  marks: readonly StandingMark[],
-): NightJudgement {
+function decided(run: number, judgement: NightJudgement, marks: readonly StandingMark[]) {
   const mark = marks.find(({ search_id: answer }) => answer === null)
   if (mark === undefined) return judgement
   const said = `${mark.trusted ? 'trusted' : 'not trusted'} by ${mark.made_by}: ${mark.reason}`

@@ -70,7 +70,10 @@ export async function reparse(
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
-    bodiless: await countBodiless(db, choice),
+    bodiless: await countOf(
+      db,
+      chosenAnswers(db, choice).where('r.call_id', 'is', null).select('s.id'),
+    ),
   }
   const put = async (answers: readonly Again[]) => {
     const stored = await store(db, answers, refuse)
@@ -262,10 +265,6 @@ async function readRefused({ db, supplier }: Books, run: number | null, after: n
     order by c.id
   `.execute(db)
   return rows
-}
-
-function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
-  return countOf(db, chosenAnswers(db, choice).select('s.id').where('r.call_id', 'is', null))
 }
 
 /** Replaces the rows of answers, or adds rows that the database had rejected. */

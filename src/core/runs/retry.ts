@@ -287,11 +287,7 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
 const portion = 2000
 
 /** Reopens tasks in the given runs, in batches. The caller must queue the slices. */
-export async function reopenTasks(
-  db: Database,
-  selection: Selection,
-  runs: readonly number[],
-): Promise<number> {
+export async function reopenTasks(db: Database, selection: Selection, runs: readonly number[]) {
   let reopened = 0
   // In the order of ids, so that a task that was answered again in the meantime is not reopened once more.
   for (let after = 0; ;) {

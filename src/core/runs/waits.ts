@@ -103,10 +103,7 @@ export const flawCode = sql`
   end`
 
 /** Counts failed, unknown or unreadable tasks in the given runs by error code, most frequent code first. */
-export async function countFailures(
-  db: Database,
-  runs: readonly number[],
-): Promise<Readonly<Record<string, number>>> {
+export async function countFailures(db: Database, runs: readonly number[]) {
   const { rows } = await sql<{ code: string; failures: number }>`
     select
       coalesce(${flawCode}, t.error_code, t.state) as code,

@@ -56,10 +56,7 @@ interface Surroundings {
 }
 
 /** Parses each line independently. Invalid lines are rejected, and the other lines are used. */
-export function readSchedules(
-  lines: readonly Line[],
-  around: Surroundings,
-): Pick<ScheduleFile, 'schedules' | 'refusals'> {
+export function readSchedules(lines: readonly Line[], around: Surroundings) {
   const schedules: Schedule[] = []
   const refusals: RefusedLine[] = []
   const unknown = [...(lines[0]?.fields.keys() ?? [])].filter(
@@ -194,9 +191,7 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /** Gives each list its own share of the credits, or an equal part of the rest. Rejects shares above 100 percent. */
-export function divideAmongLists<T extends Said>(
-  lines: readonly T[],
-): Pick<ScheduleFile<T>, 'schedules' | 'refusals'> {
+export function divideAmongLists<T extends Said>(lines: readonly T[]) {
   const owners = new Map<string, { readonly line: number; readonly part: number }>()
   const refusals: RefusedLine[] = []
   for (const line of lines) {
@@ -314,10 +309,7 @@ export interface ScheduleFile<T = Schedule> {
 }
 
 /** Loads the schedule file. Rejects invalid lines, and throws if the file can't be read. */
-export async function loadSchedules(
-  db: Database,
-  { file, zone }: { file: string; zone: string },
-): Promise<ScheduleFile> {
+export async function loadSchedules(db: Database, { file, zone }: { file: string; zone: string }) {
   const rows = await readRows(file, file)
   const lines = rows.filter(({ problem }) => problem === null)
   const found = await findLists(db, lines)

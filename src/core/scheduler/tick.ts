@@ -65,10 +65,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
 }
 
 /** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
-async function storeSchedules(
-  context: SchedulerContext,
-  { schedules, names }: ScheduleFile,
-): Promise<void> {
+async function storeSchedules(context: SchedulerContext, { schedules, names }: ScheduleFile) {
   const { watches, now } = await readStoredSchedules(context)
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)

@@ -27,10 +27,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
 }
 
 /** Returns the URL of the process to check; null to check the database instead. */
-function addressOf(
-  { url, ready, tables }: HealthFlags,
-  { metricsHost, metricsPort }: Config,
-): URL | null {
+function addressOf({ url, ready, tables }: HealthFlags, { metricsHost, metricsPort }: Config) {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
       `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; leave one out`,

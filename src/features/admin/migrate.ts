@@ -29,10 +29,7 @@ export async function runMigrate(call: Call<{ readonly analyst?: string }>): Pro
 }
 
 /** Describes an analyst's login. The password is shown only once, because it is not stored. */
-function analystLine(
-  { name, password }: { name: string; password: string | null },
-  url: string,
-): string {
+function analystLine({ name, password }: { name: string; password: string | null }, url: string) {
   if (password === null)
     return `${name} is already an analyst: privileges updated, password unchanged`
   const address = new URL(url)

@@ -92,10 +92,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
 }
 
 /** True if an answer shows the rule's change relative to an earlier answer; null if unknown. */
-function shows(
-  { what, threshold, direction }: WatchedFor,
-  measurements: Measurements,
-): boolean | null {
+function shows({ what, threshold, direction }: WatchedFor, measurements: Measurements) {
   const { base, now } = measurements
   switch (what) {
     case 'entered':
@@ -242,10 +239,7 @@ export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): bool
 }
 
 /** Domains whose positions the rules need, in addition to the domains that the queries need; null means all domains. */
-export function domainsOf(
-  rules: readonly AlertRule[],
-  ours: readonly string[],
-): readonly string[] | null {
+export function domainsOf(rules: readonly AlertRule[], ours: readonly string[]) {
   const named = rules.flatMap(({ domain, rival }) => [domain, rival])
   if (named.includes(anybody)) return null
   return [...new Set([...ours, ...named.filter((name) => name !== null)])]

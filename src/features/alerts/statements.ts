@@ -264,10 +264,7 @@ export type AlertRule = Readonly<
 >
 
 /** Reads the active rules, or only those that were active when a run was judged, in file order. */
-export async function readAlertRules(
-  db: Database,
-  judged?: UncheckedRun['judged_at'],
-): Promise<readonly AlertRule[]> {
+export async function readAlertRules(db: Database, judged?: UncheckedRun['judged_at']) {
   return db
     .selectFrom('alert_rules')
     .select(['name', 'what', 'threshold', 'direction', 'list', 'tag', 'domain', 'rival', 'feature'])

@@ -46,10 +46,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
 }
 
 /** Stores the decision given by the flags; returns the runs that the decision affects. */
-async function decide(
-  db: Database,
-  { options, args: [action, subject] }: TrustCall,
-): Promise<readonly number[]> {
+async function decide(db: Database, { options, args: [action, subject] }: TrustCall) {
   const by = options.by ?? userInfo().username
   if (action === 'undo') {
     const id = countFlag('id', subject ?? '')

@@ -116,11 +116,7 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
   return { ...of, answers: leaving.answers, rows, bytes }
 }
 
-async function writeTable(
-  passage: Passage,
-  table: ArchivedTable,
-  of: DayPart,
-): Promise<ManifestTable> {
+async function writeTable(passage: Passage, table: ArchivedTable, of: DayPart) {
   const { client, engine } = passage
   const columns = await readColumns(client, table)
   const filed = columns.map(({ name, typeName: type }) => ({ name, type }))
@@ -184,11 +180,7 @@ async function writeFile(
 }
 
 /** Deletes files of an interrupted archive command. Keeps answers that are missing from the database, an older copy. */
-async function clearWay(
-  passage: Passage,
-  of: DayPart,
-  tables: readonly ManifestTable[],
-): Promise<void> {
+async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))
   if (text !== null) {

@@ -139,10 +139,7 @@ function readNights(typed: string, faults: boolean): number {
 }
 
 /** Copy of the `Mill` that buys from another address and account. Its answers are still marked as sandbox. */
-function withApi(
-  mill: Mill,
-  { url, key, account }: { url: string; key: string; account: string },
-): Mill {
+function withApi(mill: Mill, { url, key, account }: { url: string; key: string; account: string }) {
   const supplier = { ...mill.supplier, account }
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }

@@ -67,11 +67,7 @@ export interface ExpandOutcome {
 }
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
-export async function expand(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  prompts: ExpandPrompts,
-): Promise<ExpandOutcome> {
+export async function expand(desk: ExpandDesk, order: ExpandOrder, prompts: ExpandPrompts) {
   // Each retry means that another process made progress, so this many retries are never needed.
   for (let tries = 0; tries < 20; tries += 1) {
     const state = await readState(desk, order)
@@ -236,10 +232,7 @@ async function preview(
 }
 
 /** Plans a run of added queries that have no run yet; returns null if another process is planning the same queries. */
-async function planUnasked(
-  { desk, order, state }: Expansion,
-  into: number,
-): Promise<number | null> {
+async function planUnasked({ desk, order, state }: Expansion, into: number) {
   const { db, config } = desk
   const expanding = { into, origin: state.origin }
   await readyUnasked(db, expanding)

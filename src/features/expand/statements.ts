@@ -138,11 +138,7 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
 }
 
 /** Limits the budget of the list's only open run to the remaining credits. Returns the budget if it was lowered. */
-export async function lowerBudget(
-  db: Database,
-  expanding: Expanding,
-  credits: number,
-): Promise<number | null> {
+export async function lowerBudget(db: Database, expanding: Expanding, credits: number) {
   const { into } = expanding
   return db.transaction().execute(async (trx) => {
     // The run's row is locked, so that no query is bought between reading and writing.
@@ -169,11 +165,7 @@ export class TakenElsewhere extends Error {}
  * Links the queries that have no run yet to the run that is being planned. Reduces the budgets of earlier runs to the
  * credits that they have used, so that all runs together never exceed the expansion's credits.
  */
-export async function recordRun(
-  trx: Transaction,
-  run: number,
-  { into, origin }: Expanding,
-): Promise<void> {
+export async function recordRun(trx: Transaction, run: number, { into, origin }: Expanding) {
   const linked = await trx
     .updateTable('expansions')
     .set({ run_id: run })

@@ -83,11 +83,7 @@ function relatedRows(db: Database, q: string) {
 }
 
 /** Deletes a subject's data in atomic batches. After an interruption, call the function again to continue. */
-export async function forgetSubject(
-  db: Database,
-  subject: Forgettable,
-  onDeleted: OnDeleted,
-): Promise<DeletedRows> {
+export async function forgetSubject(db: Database, subject: Forgettable, onDeleted: OnDeleted) {
   const texts = await forgetTexts(db, subject)
   await markDays(db)
   const related = subject.kind === 'list' ? {} : await forgetRelated(db, subject.q, onDeleted)
@@ -187,11 +183,7 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
 }
 
 /** Deletes the list's data about queries that other lists also contain. */
-async function forgetMembers(
-  db: Database,
-  list: number,
-  onDeleted: OnDeleted,
-): Promise<DeletedRows> {
+async function forgetMembers(db: Database, list: number, onDeleted: OnDeleted) {
   const gone: Record<string, number> = {}
   for (const table of mentionTables) {
     const some = db.selectFrom(table).where('list_id', '=', list).limit(portion)
@@ -410,11 +402,7 @@ const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 
 /** Deletes the rows that a query selects by address, in portions; returns the number of deleted rows. */
-async function clear(
-  db: Database,
-  table: keyof DB,
-  some: Expression<{ place: string }>,
-): Promise<number> {
+async function clear(db: Database, table: keyof DB, some: Expression<{ place: string }>) {
   const change = db
     .deleteFrom(table)
     .where(({ eb, fn }) => eb(rowPlace, '=', fn.any(fn<string[]>('array', [some]))))

@@ -35,10 +35,7 @@ export function relatedTo(q: string) {
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
 /** Deletes answers and their bodies. Records the dictionary entries that may now be unused, to delete them later. */
-export async function removeAnswers(
-  trx: Transaction<DB>,
-  answers: readonly number[],
-): Promise<DeletedRows> {
+export async function removeAnswers(trx: Transaction<DB>, answers: readonly number[]) {
   await trx.executeQuery(statement('note_words', { answers }))
   await trx
     .deleteFrom('seen_pages')

@@ -26,6 +26,7 @@ function wordPattern(text: string): string {
 
 /** Placeholder for a deleted text in a column that must not be empty. */
 const blank = '(forgotten)'
+const emptied = () => ({ content: '', reason: blank })
 
 interface Place {
   readonly table: keyof DB
@@ -120,11 +121,7 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   return [
     placeIn('alerts', (eb) => mentions(eb, [...named, 'said', 'question'], pattern), null),
     blanked('stops', 'detail', pattern),
-    placeIn(
-      'rejected_lines',
-      (eb) => mentions(eb, ['content', 'reason'], pattern),
-      () => ({ content: '', reason: blank }),
-    ),
+    placeIn('rejected_lines', (eb) => mentions(eb, ['content', 'reason'], pattern), emptied),
     blanked('cadences', 'why', pattern),
     blanked('tasks', 'error_message', pattern),
     blanked('calls', 'error_message', pattern),
@@ -150,11 +147,7 @@ function ofList({ id, name }: List): readonly Place[] {
       },
       untold,
     ),
-    placeIn(
-      'rejected_lines',
-      (eb) => eb('run_id', 'in', runs),
-      () => ({ content: '', reason: blank }),
-    ),
+    placeIn('rejected_lines', (eb) => eb('run_id', 'in', runs), emptied),
     placeIn(
       'alerts',
       (eb) => eb.or([eb('list', '=', name), eb('tag', '=', label), eb('run_id', 'in', runs)]),

@@ -136,7 +136,32 @@ async function accountFigures(
   db: Database,
   account: { readonly name: string; readonly kind: string; readonly floor: number },
 ): Promise<Figures> {
-  const found = await readAccount(db, account)
+  const found = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      shownBalance.as('remaining'),
+      'a.reserved',
+      'a.uncertain',
+      'a.in_flight',
+      'a.used_total as used',
+      floorInForce.as('floor'),
+      eb
+        .fn<string[]>('array', [
+          eb
+            .selectFrom('stops')
+            .select('stops.reason')
+            .whereRef('stops.account_id', '=', 'a.id')
+            .where('stops.cleared_at', 'is', null)
+            .where((stop) =>
+              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+            ),
+        ])
+        .as('stops'),
+    ])
+    .where('a.name', '=', account.name)
+    .where('a.kind', '=', account.kind)
+    .executeTakeFirst()
+  // The account has no row before its first call.
   if (found === undefined) return { credits_remaining: null, credits_above_floor: null }
   const { remaining, floor } = found
   const inForce = Math.max(floor ?? account.floor, 0)
@@ -216,10 +241,7 @@ async function suspectFigures(db: Database): Promise<Figures> {
 const restShare = 20
 
 /** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
-export function askSparingly<T>(
-  ask: () => Promise<T>,
-  now = () => performance.now(),
-): () => Promise<T> {
+export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.now()) {
   let kept: { readonly value: T; readonly until: number } | undefined
   return async () => {
     const began = now()
@@ -229,35 +251,6 @@ export function askSparingly<T>(
     kept = { value, until: ended + restShare * (ended - began) }
     return value
   }
-}
-
-/** Reads an account's figures from the ledger; undefined before the account's first call. */
-function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
-  return db
-    .selectFrom('accounts as a')
-    .select((eb) => [
-      shownBalance.as('remaining'),
-      'a.reserved',
-      'a.uncertain',
-      'a.in_flight',
-      'a.used_total as used',
-      floorInForce.as('floor'),
-      eb
-        .fn<string[]>('array', [
-          eb
-            .selectFrom('stops')
-            .select('stops.reason')
-            .whereRef('stops.account_id', '=', 'a.id')
-            .where('stops.cleared_at', 'is', null)
-            .where((stop) =>
-              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
-            ),
-        ])
-        .as('stops'),
-    ])
-    .where('a.name', '=', name)
-    .where('a.kind', '=', kind)
-    .executeTakeFirst()
 }
 
 /** Reads when each list's newest run with a readable answer ended, in seconds since 1970. */

@@ -103,11 +103,7 @@ export async function startHealth(options: HealthOptions) {
   }
 }
 
-async function answer(
-  { problems, metrics }: HealthOptions,
-  url: string,
-  response: ServerResponse,
-): Promise<void> {
+async function answer({ problems, metrics }: HealthOptions, url: string, response: ServerResponse) {
   try {
     switch (url.split('?', 1).join('')) {
       case '/livez':

@@ -107,11 +107,7 @@ export async function recordNotices(
 }
 
 /** Records each event that the tables show once, even if several processes check at the same time. */
-export async function recordNews(
-  trx: Database,
-  since: Date,
-  kinds: readonly string[],
-): Promise<void> {
+export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
   await lockName(trx, 'querymill notices')
   const parameters = { since, kinds, alerts: npmRun('alerts') }
   await trx.executeQuery(statement('take_news', parameters))
