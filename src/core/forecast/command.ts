@@ -12,7 +12,6 @@ export interface ForecastOptions {
   readonly keep?: true
 }
 
-/** Prints the expected cost of open runs and coming nights, and when the credit floor is reached. */
 export async function showForecast(call: Call<ForecastOptions>): Promise<Exit> {
   const { options, env, closers } = call
   const config = readConfig(env)

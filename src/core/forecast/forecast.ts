@@ -10,16 +10,11 @@ export type Forecast =
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /**
-       * Cost of the next 24 hours without any limits. Present only if the balance is missing and all prices are known.
-       */
+      /** Cost of the next 24 hours without any limits, if only the balance is missing. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
-/**
- * Processes open work and future nights in chronological order. Computes the cost of each run and night, and the time
- * at which credits run out.
- */
+/** Computes the cost of open work and future nights in chronological order, and when credits run out. */
 export function forecastOf(input: ForecastInput): Forecast {
   const { balance, prices, open, groups } = input
   const classes = [
@@ -81,9 +76,7 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/**
- * True if both nights have the same due time and priority. Such nights divide the credits by the shares of their lists.
- */
+/** True if both nights have the same due time and priority. Such nights divide the credits by their lists' shares. */
 function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
   const priority = one?.priority ?? priorities.usual
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
@@ -126,7 +119,6 @@ export interface ComingNight {
   readonly listName: string
   readonly at: number
   readonly day: string
-  /** True if queries are skipped according to the cadence of the schedule. */
   readonly adaptive: boolean
   readonly budget: number | null
   readonly maxAgeMs: number
@@ -384,10 +376,7 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/**
- * Next due day of a query by its cadence. If an answer arrived on or after that day, the next interval starts at the
- * answer.
- */
+/** Next due day by the cadence. If an answer arrived on or after that day, the next interval starts at the answer. */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn)

@@ -80,16 +80,13 @@ export async function readCreditForecast(
     observedAt: funds.observedAt,
     schedules: coming.length,
     unpriced: await readUnpriced(db),
-    // Next plan renewal; null if no renewal is configured.
     renewal: renewals[0] ?? null,
   }
 }
 
 /**
- * Recent prices of a query in each class, including retries. Uses the calls from the last day on which the class was
- * bought, because older prices may be outdated. Without a recent call, the highest price of the class is assumed. The
- * share of tasks that fail at no cost is the median of recent days, so that one bad night does not make the next night
- * look cheap.
+ * Recent prices of a query in each class, or else the highest price of the class. The share of tasks that fail at no
+ * cost is the median of recent days, so that one bad night does not make the next night look cheap.
  */
 async function readPrices(db: Database, { account, origin }: Supplier, { costs }: Funds) {
   const paid = await readRows<{ class: string; expected: number; worst: number }>(
@@ -137,10 +134,7 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/**
- * Due times by pattern and zone. Many schedules have the same pattern, and computing the due times of an every-minute
- * pattern takes long.
- */
+/** Due times by pattern and zone. Many schedules share a pattern, and computing its due times can take long. */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(
@@ -169,20 +163,15 @@ function nightsOfSchedule(
 async function readUnpriced(db: Database) {
   const rows = await db
     .selectFrom('schedules')
-    .select(['name', 'list'])
+    .select(['name as schedule', 'list'])
     .where('enabled', '=', true)
     .where('list', 'not in', (lists) => lists.selectFrom('lists').select('lists.name'))
     .orderBy('name')
     .execute()
-  return rows.map(({ name, list }) => ({
-    schedule: name,
-    reason: `the list ${list} was never read`,
-  }))
+  return rows.map(({ schedule, list }) => ({ schedule, reason: `the list ${list} was never read` }))
 }
 
-/**
- * Predicts the renewals. Each renewal is assumed to restore the balance to its value right after the previous renewal.
- */
+/** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */
 async function foreseeRenewals(
   { db, supplier, config: { renewal, zone } }: ForecastMill,
   span: { readonly after: Date; readonly until: Date },
@@ -250,7 +239,6 @@ export async function readSpent(
   }
 }
 
-/** Formats one line per open run and future night, and the time at which the floor is reached. */
 export function forecastLines(forecast: CreditForecast, zone: string): readonly string[] {
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps : []
@@ -294,7 +282,6 @@ const limitNames: Readonly<Record<Cut, string>> = {
   floor: 'credit floor',
 }
 
-/** Forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
 export function forecastSentences(
   { outcome, now, until, isShorter, schedules, renewal, unpriced }: CreditForecast,
   zone: string,
@@ -343,7 +330,6 @@ function dayLine(steps: readonly ForecastStep[], now: Date): string {
   return `next 24 hours: about ${count(creditsOfDay(steps, now), 'credit')} (${open} for open runs), at most ${worst}`
 }
 
-/** Cost of the next 24 hours, as expected or at the highest prices. */
 export function creditsOfDay(
   steps: readonly ForecastStep[],
   now: Date,
@@ -387,7 +373,6 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** Counts the queries that are not bought because of budgets, although the credits suffice. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

@@ -41,15 +41,8 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   }
 }
 
-/**
- * Claims the next computation, unless the last one is recent. The longer a computation takes, the less often it runs.
- * Returns null if no computation is due, or if the account was never used.
- */
-async function claimForecast(
-  db: Database,
-  { account, origin }: Supplier,
-  now: boolean,
-): Promise<number | null> {
+/** Claims the next computation. Returns null if none is due, or if the account was never used. */
+async function claimForecast(db: Database, { account, origin }: Supplier, now: boolean) {
   const everyMs = now ? 0 : refreshEveryMs
   const restShare = now ? 0 : forecastRestShare
   const claimed = await db
@@ -110,12 +103,11 @@ async function storeForecast(db: Database, account: number, found: CreditForecas
   })
 }
 
-/** Result of the last forecast for an account, for metrics; null if no forecast was computed. */
-export async function readStoredForecast(
+export function readStoredForecast(
   db: Database,
   { account, origin }: { readonly account: string; readonly origin: string },
 ) {
-  const kept = await db
+  return db
     .selectFrom('forecasts')
     .innerJoin('accounts', 'accounts.id', 'forecasts.account_id')
     .select((eb) => [
@@ -127,5 +119,4 @@ export async function readStoredForecast(
     .where('accounts.kind', '=', origin)
     .where('forecasts.made_at', 'is not', null)
     .executeTakeFirst()
-  return kept ?? null
 }

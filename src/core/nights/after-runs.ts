@@ -12,13 +12,9 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-/** This is the default if no other function is passed. */
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
-/**
- * Stores the sums for the next day whose runs have all ended. For a large day, the computation takes seconds. It must
- * not delay the end of a list, or make the database look unreachable.
- */
+/** Stores the sums for the next ended day. This takes seconds for a large day, and must not delay the end of a list. */
 export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
   await besideWork(mill, async (db) => {
@@ -32,10 +28,7 @@ export const addUpDay: AfterRuns = async (mill, report) => {
   })
 }
 
-/**
- * Does the work on a separate connection, because a worker's connections are tuned for key lookups and must not be
- * blocked for long.
- */
+/** Uses a separate connection, because a worker's connections are tuned for key lookups and must not be blocked. */
 export async function besideWork(
   { databaseUrl }: Pick<Mill, 'databaseUrl'>,
   work: (db: Database) => Promise<void>,

@@ -1,15 +1,11 @@
-// Plausibility rules for answers: measure how much a run's results changed, and find answers that can't belong to their
-// query.
+// Plausibility rules: measure how much a run's results changed, and find answers that can't belong to their query.
 
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
   /** Pages at positions 1 to 10, best position first. A number stands for each page. */
   readonly pages: readonly number[]
-  /**
-   * Share of the top ten on country domains of a country other than the one requested; null if no country was
-   * requested.
-   */
+  /** Share of the top ten on domains of another country; null if no country was requested. */
   readonly foreign: number | null
   /** Answers from earlier days, newest first. */
   readonly earlier: readonly EarlierAnswer[]
@@ -91,9 +87,8 @@ export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like. There are two cases. In the
- * first, almost nothing is left of the query's earlier results, and the answer shows the results of another query or of
- * several other queries. In the second, at least half of the positions repeat a page.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like. They show other queries'
+ * results and almost nothing of the query's earlier results, or at least half of their positions repeat a page.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -125,14 +120,10 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Measures how much the top ten changed between two answers, from 0 to 1. The measure is the number of positions by
- * which pages moved, divided by the maximum. A page that is missing from one answer counts as if it were one position
- * below the last position that both answers cover. Returns null if one of the answers has no results.
+ * Number of positions by which the pages of the top ten moved, divided by the maximum. A missing page counts as one
+ * position below the last position that both answers cover. Returns null if one of the answers has no results.
  */
-function turnoverBetween(
-  before: readonly number[] | undefined,
-  now: readonly number[],
-): number | null {
+function turnoverBetween(before: readonly number[] | undefined, now: readonly number[]) {
   const places = Math.min(before?.length ?? 0, now.length)
   if (before === undefined || places === 0) return null
   const placeIn = (pages: readonly number[], page: number) => {
@@ -162,10 +153,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/**
- * Maps the first three pages of each query's last trusted answer to the query's answer in this run. Pages shared by
- * several queries map to null.
- */
+/** Maps the first pages of each query's last trusted answer to its answer in this run. Shared pages map to null. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -178,10 +166,7 @@ function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer 
   return owners
 }
 
-function belongsTo(
-  { q, pages }: RunAnswer,
-  owners: ReadonlyMap<string, RunAnswer | null>,
-): string | null {
+function belongsTo({ q, pages }: RunAnswer, owners: ReadonlyMap<string, RunAnswer | null>) {
   const owner = owners.get(signatureOf(pages) ?? '')
   if (owner === undefined || owner === null || owner.q === q) return null
   const theirs = owner.earlier.find(({ trusted }) => trusted)?.pages ?? []
@@ -192,10 +177,7 @@ function signatureOf(pages: readonly number[]): string | null {
   return pages.length < leastQueries ? null : pages.slice(0, 3).join(' ')
 }
 
-/**
- * Highest share of changed answers that have returned exactly to the results of one earlier day. A high share suggests
- * copies of that day. The number of changed answers is increased by two, because a few answers may return by chance.
- */
+/** Highest share of changed answers that have returned exactly to one earlier day. Such answers may be copies. */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()
   for (const { pages, earlier } of answers) {
@@ -209,6 +191,7 @@ function staleness(answers: readonly RunAnswer[]): number | null {
       days.set(day, sums)
     }
   }
+  // Two answers are added to the changed answers, because a few answers may return by chance.
   const shares = [...days.values()]
     .filter(({ changed }) => changed >= leastChanged)
     .map(({ changed, back }) => back / (changed + 2))

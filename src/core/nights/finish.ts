@@ -14,24 +14,20 @@ import { storeStatement } from '../ledger/statement.ts'
 /** Time after which a process that has not finished storing a day is assumed to be dead. */
 const abandonedMs = 15 * 60_000
 
-const { fn } = expressionBuilder<DB>()
+const all = expressionBuilder<DB>()
 /** Settings that the sums depend on, as text; null if sums cannot be stored. */
-const basis = fn<string>('analysis.basis')
-const keywordBasis = fn<string>('analysis.keyword_basis')
+const basis = all.fn<string>('analysis.basis')
+const keywordBasis = all.fn<string>('analysis.keyword_basis')
+const archivedDays = all.selectFrom('archived_days').select('archived_days.run_date')
 
 interface FinishOptions {
   readonly since?: string | undefined
-  /** Called for each stored day, with the number of days left. */
   readonly report?: (day: string, left: number) => void
   /** If aborted, no further day is started. */
   readonly signal?: AbortSignal
 }
 
-/**
- * Stores the sums for days whose runs have ended, oldest first, so that trends do not have to read their answers.
- * Returns the number of days stored. If a day changes while its sums are computed, these sums are dropped and no
- * further day is stored.
- */
+/** Stores the sums for ended days, oldest first; returns the number of days. Stops if a day changes meanwhile. */
 export async function finishDays(
   db: Database,
   most = Infinity,
@@ -60,10 +56,7 @@ export async function finishDays(
   return kept
 }
 
-/**
- * Number of days, counted from the newest, for which keyword tables are stored. The keyword tables of older days are
- * computed from the answers.
- */
+/** Number of newest days whose keyword tables are stored. Those of older days are computed from the answers. */
 const keywordDays = 100
 
 /** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
@@ -102,38 +95,46 @@ async function readKeywordDays(db: Database) {
   }
 }
 
-/**
- * Stores the keywords of one day. Returns false if the day changed in the meantime, or if another process is storing
- * the day.
- */
+/** Stores a day's keywords. Returns false if the day changed, or if another process is storing the day. */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
+  const store = async (trx: Database) => {
+    // A change to the day deletes this row. So the change waits for this transaction, or this transaction fails.
+    const found = await trx
+      .selectFrom('finished_days')
+      .select('id')
+      .where('id', '=', finish)
+      .forNoKeyUpdate()
+      .executeTakeFirst()
+    if (found === undefined) throw new Changed()
+    await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
+    await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
+    await trx.executeQuery(statement('finish_keywords', { finish, day }))
+    const kept = { finish_id: finish, basis: keywordBasis }
+    await trx.insertInto('finished_keyword_days').values(kept).execute()
+  }
+  // 23505 (unique violation): another process stored the same day at the same moment.
+  return unlessChanged(db, store, [...changedMeanwhile, '23505'])
+}
+
+const changedMeanwhile = ['40001', '40P01']
+
+class Changed extends Error {}
+
+/** Does the work in one snapshot. Returns false if the data has changed, as the given error codes show. */
+async function unlessChanged(
+  db: Database,
+  work: (trx: Database) => Promise<void>,
+  codes = changedMeanwhile,
+): Promise<boolean> {
+  const snapshot = db.transaction().setIsolationLevel('repeatable read')
   try {
-    return await db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (trx) => {
-        await prepareReading(trx, {})
-        // A change to the day deletes this row. So either the change waits for this transaction, or this transaction
-        // fails.
-        const found = await trx
-          .selectFrom('finished_days')
-          .select('id')
-          .where('id', '=', finish)
-          .forNoKeyUpdate()
-          .executeTakeFirst()
-        if (found === undefined) return false
-        await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
-        await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
-        await trx.executeQuery(statement('finish_keywords', { finish, day }))
-        await trx
-          .insertInto('finished_keyword_days')
-          .values({ finish_id: finish, basis: keywordBasis })
-          .execute()
-        return true
-      })
+    await snapshot.execute(async (trx) => {
+      await prepareReading(trx, {})
+      await work(trx)
+    })
+    return true
   } catch (error) {
-    // 23505 (unique violation): another process stored the same day at the same moment.
-    if ([...changedMeanwhile, '23505'].includes(codeOf(error) ?? '')) return false
+    if (error instanceof Changed || codes.includes(codeOf(error) ?? '')) return false
     throw error
   }
 }
@@ -146,7 +147,7 @@ async function throwAway(db: Database): Promise<void> {
         eb.and([
           eb('basis', 'is distinct from', basis),
           // Sums for archived days are kept, because the database no longer has the data to compute them again.
-          eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
+          eb('run_date', 'not in', archivedDays),
         ]),
         eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
       ]),
@@ -177,10 +178,7 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
   return begun?.id ?? null
 }
 
-/**
- * Waits for all transactions in this database that may have changed data before they could see the row of
- * `beginFinish`. Every writing transaction holds a lock on its own id until it ends.
- */
+/** Waits for writers that may not have seen the row of `beginFinish`. Each holds a lock on its own id until it ends. */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     select transactionid::text as id
@@ -203,38 +201,22 @@ async function othersEnded(db: Database): Promise<boolean> {
   return false
 }
 
-const changedMeanwhile = ['40001', '40P01']
-
-/**
- * Adds up the day in one snapshot. Returns false if the day has changed, or if the settings that the sums depend on
- * have changed.
- */
+/** Adds up the day. Returns false if the day, or the settings behind the sums, have changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
-  try {
-    return await db
-      .transaction()
-      .setIsolationLevel('repeatable read')
-      .execute(async (trx) => {
-        await prepareReading(trx, {})
-        for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
-        await trx.executeQuery(statement('see_pages', { day }))
-        const made = await trx
-          .updateTable('finished_days')
-          .set({ made_at: clock })
-          .where('id', '=', finish)
-          .where('basis', '=', basis)
-          .returning('id')
-          .executeTakeFirst()
-        if (made === undefined) throw new Changed()
-        return true
-      })
-  } catch (error) {
-    if (error instanceof Changed || changedMeanwhile.includes(codeOf(error) ?? '')) return false
-    throw error
-  }
+  return unlessChanged(db, async (trx) => {
+    for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
+    await trx.executeQuery(statement('see_pages', { day }))
+    const made = await trx
+      .updateTable('finished_days')
+      .set({ made_at: clock })
+      .where('id', '=', finish)
+      .where('basis', '=', basis)
+      .returning('id')
+      .executeTakeFirst()
+    if (made === undefined) throw new Changed()
+  })
 }
 
-/** Statements that store the sums for a day. */
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
@@ -249,13 +231,8 @@ const sumsOfDay = [
   'find_strays',
 ]
 
-class Changed extends Error {}
-
 /** Days without stored sums that are earlier than the run date of every unfinished run. */
-export async function readDaysToFinish(
-  db: Database,
-  since = '-infinity',
-): Promise<readonly string[]> {
+export async function readDaysToFinish(db: Database, since = '-infinity') {
   const days = await db
     .selectFrom('runs')
     .select('run_date as day')
@@ -276,9 +253,7 @@ export async function readDaysToFinish(
       ),
     )
     // Archived days can't be added up.
-    .where((eb) =>
-      eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
-    )
+    .where('run_date', 'not in', archivedDays)
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -294,16 +269,11 @@ export async function readDaysToFinish(
   return days.map(({ day }) => day)
 }
 
-/** True if the sums for a day could be stored but are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/**
- * Counts the days since a date that have no sums, in three groups. `open` days are not being stored by any process.
- * `begun` days are claimed by a process that may have died. `waiting` days have an unfinished run on the same or an
- * earlier day.
- */
+/** Counts days without sums: not claimed (open), claimed by a process (begun), or behind unfinished runs (waiting). */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(
     await readRows<{ begun: number; missing: number }>(db, 'days_left', { since }),

@@ -35,10 +35,7 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /**
-   * First of the three similar runs that established a new normal, of which this run is the last; null if there is no
-   * new normal.
-   */
+  /** First of three similar runs that established a new normal, of which this run is the last; otherwise null. */
   readonly usualFrom: number | null
 }
 
@@ -55,7 +52,6 @@ export function readEnded(db: Database) {
     .execute()
 }
 
-/** Reads the given runs that have finished, oldest first. */
 export async function readRuns(db: Database, runs: readonly number[]) {
   return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
 }
@@ -92,10 +88,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
-/**
- * Figures of up to fourteen normal runs of the list before the given run, newest first. If three similar unusual runs
- * have established a new normal, the figures start with these three runs.
- */
+/** Figures of up to fourteen normal runs before a run, newest first. The three runs of a new normal come first. */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}
@@ -157,7 +150,6 @@ export async function readNightsBefore(
   return { usual, last }
 }
 
-/** Number of queries whose answers are read together. */
 const chunkSize = 500
 /** Number of older answers per query. The first chunk reads more, to recognize copies of last week's answers. */
 const history = { first: 12, rest: 4 }

@@ -1,5 +1,4 @@
-// Judges finished runs by plausibility rules and by comparison with earlier runs of their list, to decide whether to
-// trust their answers.
+// Judges finished runs by plausibility rules and by comparison with earlier runs of their list.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, flawText } from '../../base/cli/text.ts'
@@ -26,20 +25,14 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-/** Closes and judges runs without open tasks, and reports unusual runs. */
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // Judges one run at a time, because each run is compared with earlier runs, which may have been judged in the
-  // previous step.
+  // One run at a time, because a run is compared with earlier runs, which may have been judged in the previous step.
   for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
 /** Judges one run by the rules and by people's decisions, and stores the result. */
-export async function judgeEnded(
-  db: Database,
-  run: EndedRun,
-  report: (line: string) => void,
-): Promise<void> {
+export async function judgeEnded(db: Database, run: EndedRun, report: (line: string) => void) {
   const night = await readNight(db, run.id)
   const { reasons, remarks, quarantined } = await saveJudgement(
     db,
@@ -70,10 +63,7 @@ interface JudgedRun {
   readonly doubts: readonly Doubt[]
 }
 
-/**
- * Judges a run. Bad answers are quarantined individually as long as they are a minority and the other answers resemble
- * earlier runs. Otherwise, the whole run is not trusted.
- */
+/** Judges a run. Bad answers that are a minority are quarantined individually if the others resemble earlier runs. */
 export function judgeRun(
   sums: JudgedNight,
   answers: readonly RunAnswer[],
@@ -151,9 +141,8 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
 }
 
 /**
- * Compares a run with earlier runs of its list. A share is unusual if its deviation is more than four times the
- * deviation that chance explains. Without earlier runs, a run is suspect only if nearly all of its answers are wrong. A
- * deviation that three consecutive runs have in common becomes the new normal.
+ * Compares a run with earlier runs of its list. Without earlier runs, a run is suspect only if nearly all of its
+ * answers are wrong. A deviation that three consecutive runs have in common becomes the new normal.
  */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
@@ -172,10 +161,9 @@ export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): r
 }
 
 function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
-  return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
+  return { ...finding, verdict: finding.rule.harmless === true ? 'notice' : 'quarantine' }
 }
 
-/** Usual value of a figure; null if too few runs have the figure. */
 function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {
   const values = nights.map(rule.of).filter((value) => value !== null)
   return values.length < leastBefore ? null : median(values)
@@ -187,12 +175,9 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
   return usual === null ? (rule.wrong?.(value, night) ?? false) : rule.differs(value, usual, night)
 }
 
-/**
- * True if all three runs are unusual in the rule's figure, and are similar to each other in that figure and in all
- * figures that affect ranks. Never true for runs whose answers are unusable.
- */
+/** True if three runs with usable answers are odd in this figure, and similar in all figures that affect ranks. */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
-  const compared = rules.filter((one) => one.hides || one === rule)
+  const compared = rules.filter((one) => one.harmless !== true || one === rule)
   const [newest, newer] = nights
   if (rule.lasts !== undefined && ![newest, newer].every((one) => one && rule.lasts?.(one)))
     return false
@@ -205,8 +190,9 @@ function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number |
 }
 
 function describe(rule: Rule, night: JudgedNight, usual: number | null): string {
-  const sentence = rule.say(rule.show(rule.of(night) ?? 0))
-  const beside = usual === null ? sentence : `${sentence}, usually ${rule.show(usual)}`
+  const { show = percent } = rule
+  const sentence = rule.say(show(rule.of(night) ?? 0))
+  const beside = usual === null ? sentence : `${sentence}, usually ${show(usual)}`
   const known = rule.known?.(night) ?? ''
   return known === '' ? beside : `${beside} (${known})`
 }
@@ -218,24 +204,18 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-// Figures by which a run is compared with earlier runs, and rules for how far each figure may deviate from its usual
-// value.
-
 /** Minimum number of answers: a share of fewer answers is not meaningful. */
 const leastAnswers = 5
 
 interface Rule {
   readonly name: string
-  /** False if the figure does not affect ranks, so that the ranks are still shown. */
-  readonly hides: boolean
+  /** True if the figure does not affect ranks, so that the ranks are still shown. */
+  readonly harmless?: true
   /** Returns the figure of a run; null if the run does not have the figure. */
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /**
-   * Returns true if the figure is wrong even without a known usual value. Without this function, no value is wrong by
-   * itself.
-   */
+  /** Returns true if the figure is wrong even without a known usual value. By default, no value is. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
   /** True if the answers from such a run are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
@@ -243,22 +223,20 @@ interface Rule {
   readonly lasts?: (night: NightFigures) => boolean
   /** Score of a single answer from 0 to 1, if a single answer can cause the deviation. */
   readonly each?: (scored: ScoredAnswer) => number | null
-  readonly show: (value: number) => string
+  /** Formats the figure; by default, as a percentage. */
+  readonly show?: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
   /** Returns the known cause of a deviation, or an empty text if no cause is known. */
   readonly known?: (night: JudgedNight) => string
 }
 
-/** To add a figure, add an entry. */
 const rules: readonly Rule[] = [
   {
     name: 'answered',
-    hides: true,
     of: ({ answered, unreadable, asked }) => (asked === 0 ? null : (answered + unreadable) / asked),
     differs: (value, usual, { asked }) => usual - value > beyondChance(usual, asked),
     wrong: (value) => value < 0.5,
-    show: percent,
     say: (shown) => `${shown} of the queries were answered`,
   },
   shareOfAnswers({
@@ -278,7 +256,6 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'depth',
-    hides: true,
     of: ({ depth }) => depth,
     differs: (value, usual, { answered, empty }) =>
       answered - empty >= leastAnswers && value < usual * 0.6,
@@ -287,7 +264,6 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'turnover',
-    hides: true,
     of: ({ turnover = null }) => turnover,
     differs: (value, usual, { compared = 0 }) =>
       compared >= leastAnswers &&
@@ -295,63 +271,52 @@ const rules: readonly Rule[] = [
     wrong: (value, { compared = 0 }) => value > 0.7 && compared >= leastAnswers,
     lasts: ({ turnover, turnover_newest: newest }) => (newest ?? 1) < (turnover ?? 0) / 2,
     each: ({ turnover }) => turnover,
-    show: percent,
     say: (shown) => `the top 10 results changed by ${shown}`,
   },
   {
     name: 'sameness',
-    hides: true,
     of: ({ sameness = null }) => sameness,
     differs: (value, usual) => value - usual > 0.25,
     wrong: (value) => value > 0.9,
     hopeless: true,
     each: ({ sameness }) => sameness,
-    show: percent,
     say: (shown) => `a page of the top 10 is shown for ${shown} of the other queries as well`,
   },
   {
     name: 'repeats',
-    hides: true,
     of: ({ repeats = null }) => repeats,
     differs: (value, usual) => value - usual > 0.2,
     wrong: (value) => value > 0.5,
     hopeless: true,
     each: ({ repeats }) => repeats,
-    show: percent,
     say: (shown) => `${shown} of the first positions repeat a page`,
   },
   {
     name: 'country',
-    hides: true,
     of: ({ foreign_share: share = null }) => share,
     differs: (value, usual) => value - usual > 0.3,
     wrong: (value) => value > 0.9,
     each: ({ foreign_share: share }) => share,
-    show: percent,
     say: (shown) => `${shown} of the top 10 are on domains of another country`,
   },
   {
     name: 'stale',
-    hides: true,
     of: ({ stale = null }) => stale,
     differs: (value, usual) => value - usual > 0.4,
     wrong: (value) => value > 0.6,
-    show: percent,
     say: (shown) => `${shown} of the changed answers are copies from an older day`,
   },
   {
     name: 'other_results',
-    hides: true,
     of: ({ doubted = null }) => doubted,
     differs: (value) => value > 0.5,
     wrong: (value) => value > 0.5,
     hopeless: true,
-    show: percent,
     say: (shown) => `${shown} of the answers show results of another query`,
   },
   {
     name: 'price',
-    hides: false,
+    harmless: true,
     of: ({ price }) => price,
     differs: (value, usual, { answered }) =>
       answered >= leastAnswers && usual > 0 && value > usual * 2,
@@ -360,7 +325,7 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'duration',
-    hides: false,
+    harmless: true,
     of: ({ minutes, paused_minutes: paused }) => (minutes - paused) / 60,
     differs: (value, usual) => value > usual * 5 && value - usual > 1,
     show: rounded,
@@ -380,21 +345,16 @@ function shareOfAnswers({
 }): Rule {
   return {
     name,
-    hides: true,
     of: (night) => (whole(night) === 0 ? null : part(night) / whole(night)),
     differs: (value, usual, night) =>
       value - usual > beyondChance(usual, whole(night)) && whole(night) * (value - usual) >= 2,
     wrong: (value, night) => value > 0.9 && whole(night) >= leastAnswers,
     hopeless: true,
-    show: percent,
     say,
   }
 }
 
-/**
- * Maximum deviation of a share from its usual value: four times the deviation that chance explains, but at least a
- * fifth.
- */
+/** Maximum deviation of a share: four times the deviation that chance explains, but at least a fifth. */
 function beyondChance(usual: number, many: number): number {
   return Math.max(0.2, 4 * Math.sqrt(Math.max(usual * (1 - usual), 0.01) / many))
 }

@@ -3,7 +3,8 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { clock, secondsBetween } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { expressionBuilder, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { nextAfter, readCron } from '../../base/time/cron.ts'
 
@@ -13,19 +14,14 @@ export async function databaseNow(db: Database): Promise<Date> {
   return now
 }
 
-/**
- * Facts for deciding about one schedule: the time up to which all nights are decided, and the nights decided after that
- * time. The facts also include the postponed nights (oldest first), and the open run of the schedule's list.
- */
+/** Facts for deciding about one schedule: its decided and postponed nights, and the open run of its list. */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
-/** Reads the facts for deciding about one schedule, as of one moment. */
 export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // All facts are read in one snapshot. Otherwise, a night that another scheduler decides at the same time could look
-  // undecided although its run exists.
+  // All facts are read in one snapshot. Otherwise, a night that is being decided could look undecided despite its run.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -54,6 +50,15 @@ export async function readFacts(
     })
 }
 
+const taskCounts = expressionBuilder<DB, 'runs'>()
+  .selectFrom('tasks')
+  .select(({ fn }) => [
+    fn.countAll<number>().as('tasks'),
+    fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
+  ])
+  .whereRef('tasks.run_id', '=', 'runs.id')
+  .as('counted')
+
 /** The open run that blocks the next run of a list; null if there is no such run. */
 async function readBusy(
   trx: Transaction,
@@ -62,16 +67,7 @@ async function readBusy(
   const busy = await trx
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
-    .crossJoinLateral((eb) =>
-      eb
-        .selectFrom('tasks')
-        .select(({ fn }) => [
-          fn.countAll<number>().as('tasks'),
-          fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
-        ])
-        .whereRef('tasks.run_id', '=', 'runs.id')
-        .as('counted'),
-    )
+    .crossJoinLateral(taskCounts)
     .select((eb) => [
       'runs.id as run',
       'runs.run_date as date',
@@ -120,10 +116,7 @@ export async function findList(db: Database, name: string): Promise<number | nul
   return found?.id ?? null
 }
 
-/**
- * Milliseconds since a scheduler last checked its schedules; null if no scheduler ever did. Ignores times in the
- * future.
- */
+/** Milliseconds since a scheduler last checked its schedules; null if never. Ignores times in the future. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { seconds } = await db
     .selectFrom('schedules')
@@ -133,8 +126,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Time after which an undecided night is overdue. It is twice the grace period of a night: a running scheduler would
-// have decided the night long before.
+// Time after which an undecided night is overdue. It is twice the grace period of a night.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -143,10 +135,7 @@ export interface Overdue {
   readonly problem: string
 }
 
-/**
- * Reads the enabled schedules, each with its oldest postponed night. Uses only the database and ignores the schedule
- * file.
- */
+/** Reads the enabled schedules from the database, each with its oldest postponed night. */
 export async function readWatched(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -172,17 +161,13 @@ export async function readWatched(db: Database) {
   })
 }
 
-/** Nights that are due and have no outcome. */
 export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
   const watches = await readWatched(db)
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
-export function findOverdue(
-  watches: Awaited<ReturnType<typeof readWatched>>,
-  now: Date,
-): Overdue[] {
+export function findOverdue(watches: Awaited<ReturnType<typeof readWatched>>, now: Date) {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
       const due = cron === null ? null : nextAfter(cron, zone, time)
@@ -216,16 +201,7 @@ export async function readLastNights(db: Database) {
         .as('night'),
     )
     .leftJoin('runs', 'runs.id', 'night.run_id')
-    .crossJoinLateral((eb) =>
-      eb
-        .selectFrom('tasks')
-        .select(({ fn }) => [
-          fn.countAll<number>().as('tasks'),
-          fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
-        ])
-        .whereRef('tasks.run_id', '=', 'runs.id')
-        .as('counted'),
-    )
+    .crossJoinLateral(taskCounts)
     .select([
       'night.schedule',
       'night.due_at',
@@ -270,10 +246,7 @@ export interface CalendarEntry {
   readonly suspect: boolean
   /** Anomalies of the run, whether or not the run is excluded. */
   readonly reasons: readonly string[]
-  /**
-   * Number of queries to be bought, and number of queries with a readable answer. Both are null until the run is
-   * judged.
-   */
+  /** Queries to be bought, and queries with a readable answer. Both are null until the run is judged. */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number
@@ -281,7 +254,6 @@ export interface CalendarEntry {
   readonly uncertain: number
 }
 
-/** Returns every run and every night without a run, by day and list, newest first. */
 export function readCalendar(
   db: Database,
   { since, until, limit }: { since: string; until: string; limit: number },

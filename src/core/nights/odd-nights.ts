@@ -4,10 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { secondsOf } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/**
- * True if run `r` has a readable answer, or all of its queries were skipped. Uses a subquery with a limit rather than
- * `exists`, which would become a join that reads all answers.
- */
+/** True if run `r` has a readable answer or only skipped queries. An `exists` would become a join over all answers. */
 export const hasAnswer = sql<boolean>`((
   select true
   from tasks t
@@ -22,10 +19,7 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-/**
- * Seconds since each enabled schedule's last good night was due, and the number of nights decided since then, including
- * nights in progress. The run of a good night is done, not suspect, and has a readable answer.
- */
+/** Due time of each enabled schedule's last good night, in seconds since 1970, and the nights decided since then. */
 export function readGoodNights(db: Database) {
   return db
     .selectFrom('schedules')

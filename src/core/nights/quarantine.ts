@@ -17,10 +17,7 @@ interface RunJudgement {
   readonly doubts: readonly Doubt[]
 }
 
-/**
- * Stores the judgement of a run, including people's decisions, and returns it. If two processes judge a run at once,
- * both get the same result.
- */
+/** Stores the judgement of a run, including people's decisions, and returns it. */
 export async function saveJudgement(
   db: Database,
   { night, evidence, doubts, ...rules }: RunJudgement,
@@ -74,14 +71,8 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/**
- * Verdict from the rules, or from a person who overrode them. If a person decided, the rules' reasons become remarks.
- */
-function decided(
-  run: number,
-  judgement: NightJudgement,
-  marks: readonly StandingMark[],
-): NightJudgement {
+/** Verdict from the rules, or from a person who overrode them. The rules' reasons then become remarks. */
+function decided(run: number, judgement: NightJudgement, marks: readonly StandingMark[]) {
   const mark = marks.find(({ search_id: answer }) => answer === null)
   if (mark === undefined) return judgement
   const said = `${mark.trusted ? 'trusted' : 'not trusted'} by ${mark.made_by}: ${mark.reason}`
@@ -100,8 +91,8 @@ interface Filling {
   readonly marks: readonly StandingMark[]
 }
 
-/** Answers from a run that are quarantined individually, and answers that a person released. */
-function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
+/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
+async function fillQuarantine(trx: Database, { run, why, single, marks }: Filling) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
   )
@@ -110,12 +101,6 @@ function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
     .filter(({ trusted }) => !trusted)
     .map((mark) => ({ ...mark, reason: `not trusted by ${mark.made_by}: ${mark.reason}` }))
   const held = [...distrusted, ...single].filter(({ search_id: id }) => !released.includes(id))
-  return { held, released }
-}
-
-/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
-async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
-  const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
   const [filled] = await readRows<{ quarantined: number }>(trx, 'fill_quarantine', {
     kept,

@@ -55,9 +55,7 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
 }
 
-/**
- * Parses stored bodies again with the current program, and stores answers that the database had rejected. Buys nothing.
- */
+/** Parses stored bodies again, and stores answers that the database had rejected. Buys nothing. */
 export async function reparse(
   { db, supplier }: Books,
   choice: BodyChoice,
@@ -68,15 +66,14 @@ export async function reparse(
     read: 0,
     /** Answers that still can't be read and remain unchanged. */
     unread: 0,
-    /**
-     * Answers that turned out to be a rejection or to answer a different query. Such answers are marked and lose their
-     * rows.
-     */
+    /** Answers that turned out to be a rejection or to answer a different query. They lose their rows. */
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
-    /** Answers whose body was pruned. */
-    bodiless: await countBodiless(db, choice),
+    bodiless: await countOf(
+      db,
+      chosenAnswers(db, choice).where('r.call_id', 'is', null).select('s.id'),
+    ),
   }
   const put = async (answers: readonly Again[]) => {
     const stored = await store(db, answers, refuse)
@@ -175,10 +172,7 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/**
- * True if the answer is now marked as a rejection or as the answer to a different query, but is not marked in the
- * database.
- */
+/** True if the answer is a rejection or answers a different query, but is not marked in the database. */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error
@@ -273,15 +267,7 @@ async function readRefused({ db, supplier }: Books, run: number | null, after: n
   return rows
 }
 
-/** Counts answers that can't be parsed again because their body was deleted. */
-function countBodiless(db: Database, choice: BodyChoice): Promise<number> {
-  return countOf(db, chosenAnswers(db, choice).select('s.id').where('r.call_id', 'is', null))
-}
-
-/**
- * Replaces the rows of answers, or adds rows that the database had rejected. Readers see either the old or the new
- * state.
- */
+/** Replaces the rows of answers, or adds rows that the database had rejected. */
 async function replaceAnswers(trx: Transaction, answers: readonly StoredAnswer[]): Promise<void> {
   const ids = answers.map(({ callId }) => callId)
   if (ids.length === 0) return
@@ -300,10 +286,7 @@ async function replaceAnswers(trx: Transaction, answers: readonly StoredAnswer[]
   await answerRefused(trx, ids)
 }
 
-/**
- * Marks tasks as answered if they had failed because the rows of their answers were missing. The calls keep the error
- * code, because the rows did not exist until now.
- */
+/** Marks tasks as answered if they had failed because their rows were missing. The calls keep the error code. */
 async function answerRefused(trx: Transaction, ids: readonly number[]): Promise<void> {
   await sql`
     with stored as (

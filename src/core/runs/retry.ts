@@ -120,9 +120,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/**
- * Throws if the budget for a run or list is used up, because every reopened task would be unaffordable again at once.
- */
+/** Throws if the budget for a run or list is used up, because reopened tasks would be unaffordable again at once. */
 async function expectMoney(
   mill: Mill,
   bound: readonly RunBudget[],
@@ -150,7 +148,6 @@ async function expectMoney(
   }
 }
 
-/** Sets the budget for runs, even while workers buy for them. */
 async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
   const runs = bound.map(({ run }) => run)
   const [first] = bound
@@ -198,17 +195,11 @@ export interface Selection {
   /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
   readonly since: Date | null
-  /**
-   * If true, includes tasks that have an answer, or a body whose rows the database rejected. Such tasks would be bought
-   * again.
-   */
+  /** If true, includes tasks that have an answer, or a body whose rows were rejected, to buy them again. */
   readonly buyAgain: boolean
 }
 
-/**
- * Chooses the runs to reopen. A list has at most one open manual run: the run that is already open or, without such a
- * run, the newest selected run.
- */
+/** Chooses the runs to reopen. A list has one open manual run: the run that is open, or else the newest selected. */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -245,8 +236,7 @@ export async function chooseRuns(db: Database, selection: Selection) {
   }
 }
 
-// The body of the answer is stored, but its rows were rejected. The answer has been paid for, and `reparse` can store
-// the rows.
+// The answer has been paid for, but only its body is stored, because its rows were rejected. `reparse` can store them.
 const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
@@ -296,18 +286,10 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
 // Batch size. Workers wait while a statement locks the runs' rows, so each statement changes at most this many tasks.
 const portion = 2000
 
-/**
- * Reopens tasks in the given runs, in batches. Each task gets its full number of tries again. The caller must queue the
- * slices. After an interruption, the next retry finds the remaining tasks.
- */
-export async function reopenTasks(
-  db: Database,
-  selection: Selection,
-  runs: readonly number[],
-): Promise<number> {
+/** Reopens tasks in the given runs, in batches. The caller must queue the slices. */
+export async function reopenTasks(db: Database, selection: Selection, runs: readonly number[]) {
   let reopened = 0
-  // The loop proceeds in the order of ids, because a task that was answered again in the meantime must not be reopened
-  // once more.
+  // In the order of ids, so that a task that was answered again in the meantime is not reopened once more.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

@@ -165,10 +165,7 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in total`
 }
 
-/**
- * Expected prices of one price class, and the prices seen so far. There is one expected price for a call among several,
- * and one for a single call.
- */
+/** Expected prices of one price class, for a call among several and for a single call, and the prices seen so far. */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices expected by the ledger, for classes with at least one known price. */

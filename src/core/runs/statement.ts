@@ -21,7 +21,6 @@ interface StatementOptions {
 const groupings = ['day', 'list', 'run'] as const
 type Grouping = (typeof groupings)[number]
 
-/** Prints sums by day, list or run, and a dated line for each change that our calls do not explain with certainty. */
 export async function showStatement(call: Call<StatementOptions>): Promise<Exit> {
   const { options, env, closers } = call
   const by = wordFlag('by', options.by, groupings)
@@ -60,10 +59,7 @@ interface StatementView {
   readonly events: readonly NamedEvent[]
 }
 
-/**
- * Names the events. An increase counts as a plan renewal if a renewal time from MILL_RENEWAL lies between the two
- * balances.
- */
+/** Names the events. An increase is a renewal if a renewal time from MILL_RENEWAL lies between the two balances. */
 export function nameRises(
   events: readonly StatementEvent[],
   { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,
@@ -79,7 +75,6 @@ export function nameRises(
   })
 }
 
-/** Formats the statement: sums, changes that our calls do not explain with certainty, and a check that both add up. */
 export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
   if (sums.length === 0)
     return ['no balance was reported in this period; a statement begins with the first answer']

@@ -32,14 +32,8 @@ async function showMill({ options, env, closers, signal }: Call<StatusFlags>): P
   const config = readConfig(env)
   const json = options.json === true
   const run = options.run ?? null
-  const mill = await openMill({
-    config,
-    closers,
-    say,
-    name: 'status',
-    connections: 2,
-    reading: true,
-  })
+  const open = { connections: 2, reading: true }
+  const mill = await openMill({ config, closers, say, name: 'status', ...open })
   if (run !== null) await expectRun(mill.db, run)
   if (options.unknown === true) return showUnknown(mill, json)
   for (;;) {

@@ -34,9 +34,7 @@ export interface RunStatus {
   readonly rejected: number
   /** Credits used by calls whose cost is known. */
   readonly spent: number
-  /**
-   * Credits reserved for calls with an unknown outcome, which may have been charged. They are not included in `spent`.
-   */
+  /** Credits reserved for calls with an unknown outcome, which may have been charged. Not included in `spent`. */
   readonly uncertain: number
   /** Credits reserved for calls in flight. They are not included in `spent`. */
   readonly reserved: number
@@ -143,7 +141,6 @@ export async function readAccount(
   return { ...account, stops }
 }
 
-/** Counts tasks that ended in the last minute, to show the current rate. */
 export function endedLastMinute(db: Database): Promise<number> {
   const ended = db
     .selectFrom('calls')

@@ -9,10 +9,7 @@ const mostSlices = 1_000
 
 export type Wait = Awaited<ReturnType<typeof readWaits>>[number]
 
-/**
- * Reads other workers' calls in flight, and the number of tasks in open runs that may not be retried yet, with the
- * query of the first task to be retried.
- */
+/** Reads other workers' calls in flight, and counts the tasks in open runs that may not be retried yet. */
 export async function readWaits(db: Database, own: number) {
   const leases = await db
     .selectFrom('calls')
@@ -106,10 +103,7 @@ export const flawCode = sql`
   end`
 
 /** Counts failed, unknown or unreadable tasks in the given runs by error code, most frequent code first. */
-export async function countFailures(
-  db: Database,
-  runs: readonly number[],
-): Promise<Readonly<Record<string, number>>> {
+export async function countFailures(db: Database, runs: readonly number[]) {
   const { rows } = await sql<{ code: string; failures: number }>`
     select
       coalesce(${flawCode}, t.error_code, t.state) as code,

@@ -6,10 +6,7 @@ import { dayMs } from '../../base/time/zone.ts'
 import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
-/**
- * Grace period of a night. A night that starts within this period counts as on time, and a night that starts later
- * counts as late. A tick occurs every minute.
- */
+/** A night that starts within this period counts as on time, and otherwise as late. A tick occurs every minute. */
 export const graceMs = 5 * 60_000
 
 // After a long outage, due times are decided in batches, to keep the steps small.
@@ -97,10 +94,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/**
- * Handles postponed nights. If the rule for missed nights is `all`, each of them gets a run, otherwise only the newest
- * night.
- */
+/** Starts the postponed nights: all of them if the rule for missed nights is `all`, and otherwise only the newest. */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
@@ -113,10 +107,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome: outcomeOf(night, now), into: null, known }
 }
 
-/**
- * True if the open run makes way for a newer night. If the rule for missed nights is `latest`, a run that was cut short
- * for lack of credits is not resumed.
- */
+/** True if the open run was cut short for lack of credits, and the rule for missed nights prefers a newer night. */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

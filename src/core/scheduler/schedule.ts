@@ -56,10 +56,7 @@ interface Surroundings {
 }
 
 /** Parses each line independently. Invalid lines are rejected, and the other lines are used. */
-export function readSchedules(
-  lines: readonly Line[],
-  around: Surroundings,
-): Pick<ScheduleFile, 'schedules' | 'refusals'> {
+export function readSchedules(lines: readonly Line[], around: Surroundings) {
   const schedules: Schedule[] = []
   const refusals: RefusedLine[] = []
   const unknown = [...(lines[0]?.fields.keys() ?? [])].filter(
@@ -193,13 +190,8 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
 /** A schedule with the share that its own line sets. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
-/**
- * Gives each list its own share of a night's credits, or an equal part of the rest, if at least one list has a share.
- * Rejects lines whose shares add up to more than 100 percent.
- */
-export function divideAmongLists<T extends Said>(
-  lines: readonly T[],
-): Pick<ScheduleFile<T>, 'schedules' | 'refusals'> {
+/** Gives each list its own share of the credits, or an equal part of the rest. Rejects shares above 100 percent. */
+export function divideAmongLists<T extends Said>(lines: readonly T[]) {
   const owners = new Map<string, { readonly line: number; readonly part: number }>()
   const refusals: RefusedLine[] = []
   for (const line of lines) {
@@ -237,10 +229,7 @@ function refusalOf(
   return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
 }
 
-/**
- * Shares of a line when credits are short: a share of all credits for its list, and shares of the list's credits for
- * tags.
- */
+/** Shares when credits are short: of all credits for the line's list, and of the list's credits for tags. */
 interface Shares {
   /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null
@@ -304,13 +293,9 @@ const cadenceCell: ColumnReading<Cadence> = {
 }
 
 function readCadence(text: string): Cadence | null {
-  const [word = '', ...more] = text.toLowerCase().split(/\s+/)
-  if (word === '' || word === 'daily') return more.length === 0 ? { kind: 'daily' } : null
-  if (word !== 'adaptive') return null
-  const [longest, ...rest] = more
-  if (rest.length > 0) return null
-  if (longest === undefined) return { kind: 'adaptive', longestDays: usualLongestDays }
-  const longestDays = /^\d{1,3}d$/.test(longest) ? Number.parseInt(longest, 10) : 0
+  if (/^(?:daily)?$/i.test(text)) return { kind: 'daily' }
+  const found = /^adaptive(?:\s+(\d{1,3})d)?$/i.exec(text)
+  const longestDays = found === null ? 0 : Number(found[1] ?? usualLongestDays)
   return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
 }
 
@@ -324,10 +309,7 @@ export interface ScheduleFile<T = Schedule> {
 }
 
 /** Loads the schedule file. Rejects invalid lines, and throws if the file can't be read. */
-export async function loadSchedules(
-  db: Database,
-  { file, zone }: { file: string; zone: string },
-): Promise<ScheduleFile> {
+export async function loadSchedules(db: Database, { file, zone }: { file: string; zone: string }) {
   const rows = await readRows(file, file)
   const lines = rows.filter(({ problem }) => problem === null)
   const found = await findLists(db, lines)

@@ -30,15 +30,12 @@ export class Scheduler {
   #running: Promise<void> | null = null
   #queue: Promise<SliceQueue> | null = null
   #lastTick = performance.now()
-  #trouble: string | null = null
+  /** Reason why the last tick failed; null if it succeeded. */
+  trouble: string | null = null
 
   constructor(mill: Mill, options: SchedulerOptions) {
     this.#mill = mill
     this.#options = options
-  }
-
-  get trouble(): string | null {
-    return this.#trouble
   }
 
   get usable(): boolean {
@@ -61,10 +58,10 @@ export class Scheduler {
   async tryTick(): Promise<void> {
     try {
       await this.tick()
-      this.#trouble = null
+      this.trouble = null
     } catch (error) {
-      this.#trouble = scrubbedReason(error)
-      this.#options.report(`the tick failed, the next one tries again: ${this.#trouble}`)
+      this.trouble = scrubbedReason(error)
+      this.#options.report(`the tick failed, the next one tries again: ${this.trouble}`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -87,9 +84,7 @@ export class Scheduler {
     await addUpDay(this.#mill, report)
   }
 
-  /**
-   * Reads the current file, or keeps the previous file if the current file can't be read. Reports each problem once.
-   */
+  /** Reads the current file, or keeps the previous file if that fails. Reports each problem once. */
   async #load(): Promise<ScheduleFile> {
     const { file } = this.#options
     try {
@@ -166,7 +161,6 @@ export async function keepTime(
   }
 }
 
-/** Returns the function that stops the clock. */
 async function startClock(mill: Mill, scheduler: Ticking) {
   const ticker = await openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
     openTicker(store, id, () => scheduler.tryTick()),

@@ -97,7 +97,6 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = file.schedules.map((schedule) => ({
     schedule,
-    // Next due times. The list is empty for a disabled schedule.
     next: nextDues(schedule.cron, schedule.zone, { after: now, count: schedule.on ? 3 : 0 }).map(
       ({ at }) => at,
     ),
@@ -129,7 +128,6 @@ export async function summariseNights(db: Database) {
   }))
 }
 
-/** Formats one line per schedule: the outcome of the last night, the next due time, and the overdue nights. */
 export function nightSummaryLines(nights: readonly NightSummary[]): readonly string[] {
   return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
     `nightly ${schedule}: last ${describeLastNight(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,

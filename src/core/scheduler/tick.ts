@@ -3,7 +3,7 @@
 import { count } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { type Insertable, sql } from '../../base/database/kysely.ts'
+import { type Insertable, type Selectable, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { MillError, Misuse, unhandled, Unreachable } from '../../base/errors.ts'
 import { type Due, dueBetween, readCron } from '../../base/time/cron.ts'
@@ -34,18 +34,14 @@ export interface SchedulerContext {
   /** Maximum age of a reused answer, for schedules that specify no maximum age. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<Pick<SliceQueue, 'add'>>
-  /**
-   * Chooses the queries to buy from lists with an adaptive cadence. Without this function, all queries of such lists
-   * are bought.
-   */
+  /** Chooses the queries to buy from lists with an adaptive cadence. By default, all queries are bought. */
   readonly chooseQueries?: ChooseQueries | undefined
   readonly report: (line: string) => void
   /** Clock for tests. By default, the database clock is used. */
   readonly now?: () => Promise<Date>
 }
 
-// Maximum steps per schedule. Each step decides something, so the loop ends by itself. The limit guards against rules
-// that loop forever.
+// Maximum steps per schedule. Each step decides something, so only a faulty rule can reach this limit.
 const mostSteps = 200_000
 
 // After a failover, the clock of the new database server may differ by seconds.
@@ -69,10 +65,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
 }
 
 /** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
-async function storeSchedules(
-  context: SchedulerContext,
-  { schedules, names }: ScheduleFile,
-): Promise<void> {
+async function storeSchedules(context: SchedulerContext, { schedules, names }: ScheduleFile) {
   const { watches, now } = await readStoredSchedules(context)
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)
@@ -109,20 +102,21 @@ async function storeSchedules(
   }
 }
 
-/**
- * Reads the stored state of each schedule, and the current time. If a wrong clock led to decisions far in the future,
- * the schedule would do nothing until then, so the schedule is reset to now.
- */
+/** Reads the schedules and the time. A schedule that a wrong clock decided far ahead is reset to the current time. */
 async function readStoredSchedules(context: SchedulerContext) {
-  const kept = await readWatches(context.db)
+  const kept = await context.db
+    .selectFrom('schedules')
+    .select(['name', 'cron', 'zone', 'enabled', 'known_until'])
+    .orderBy('name')
+    .execute()
   // The time is read after the schedules, so that decisions of a concurrent scheduler are never ahead of this time.
   const now = await timeOf(context)
-  const watches = new Map<string, WatchRow>()
+  const watches = new Map(kept.map((watch) => [watch.name, watch]))
   for (const watch of kept) {
     const { name, zone, known_until: known } = watch
     const ahead = known.getTime() > now.getTime() + mostAheadMs
-    watches.set(name, ahead ? { ...watch, known_until: now } : watch)
     if (!ahead) continue
+    watches.set(name, { ...watch, known_until: now })
     await callBack(context.db, name, now)
     context.report(
       `${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule starts again from now`,
@@ -131,13 +125,10 @@ async function readStoredSchedules(context: SchedulerContext) {
   return { watches, now }
 }
 
-/**
- * Records undecided nights as missed before a schedule changes or ends, because the due times of the old schedule can't
- * be computed afterwards.
- */
+/** Records undecided nights as missed before a schedule changes, because afterwards its due times are not known. */
 async function closeOld(
   context: SchedulerContext,
-  was: WatchRow,
+  was: Pick<Selectable<DB['schedules']>, 'name' | 'cron' | 'zone' | 'known_until'>,
   { now, what }: { readonly now: Date; readonly what: string },
 ): Promise<void> {
   const reading = readCron(was.cron)
@@ -294,19 +285,11 @@ async function advance(db: Database, schedule: string, known: Date): Promise<voi
     .execute()
 }
 
-/**
- * Records nights without a run: postponed (no outcome), missed, skipped or failed. Leaves decided nights unchanged, and
- * returns only the nights that were recorded.
- */
+/** Records nights without a run. Leaves decided nights unchanged, and returns only the nights that were recorded. */
 async function recordNights(
   db: Database,
   schedule: string,
-  what: {
-    readonly nights: readonly Due[]
-    readonly outcome: 'missed' | 'skipped' | 'failed' | null
-    readonly note: string
-    readonly known: Date
-  },
+  what: Pick<Decision, 'outcome' | 'note'> & { nights: readonly Due[]; known: Date },
 ): Promise<readonly Due[]> {
   const { nights, known, ...night } = what
   return db.transaction().execute(async (trx) => {
@@ -329,12 +312,19 @@ async function writeNights(
   nights: readonly Due[],
   { schedule, outcome, run, note }: Decision,
 ): Promise<readonly Due[]> {
+  const dues = sql<Due>`(
+    select at, date
+    from unnest(
+      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
+      ${nights.map(({ date }) => date)}::date[]
+    ) as nights (at, date)
+  )`
   const rows = await trx
     .insertInto('nights')
     .columns(['schedule', 'due_at', 'run_date', 'outcome', 'run_id', 'note'])
     .expression((eb) =>
       eb
-        .selectFrom(rowsOf(nights).as('due'))
+        .selectFrom(dues.as('due'))
         .select([
           eb.val(schedule).as('schedule'),
           'due.at',
@@ -362,16 +352,6 @@ async function writeNights(
   return nights.filter(({ at }) => written.has(at.getTime()))
 }
 
-function rowsOf(nights: readonly Due[]) {
-  return sql<Due>`(
-    select at, date
-    from unnest(
-      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
-      ${nights.map(({ date }) => date)}::date[]
-    ) as nights (at, date)
-  )`
-}
-
 /** Error for a night that another scheduler has claimed, or whose list already has another run. */
 class NightTaken extends Error {}
 
@@ -392,7 +372,6 @@ async function takeNight(trx: Transaction, night: Due, decision: Decision): Prom
   if (other !== undefined) throw new NightTaken('another run of the list is open')
 }
 
-/** Adds a sentence to the nights of a run without changing their outcome. */
 async function noteRun(db: Database, run: number, note: string): Promise<void> {
   await db
     .updateTable('nights')
@@ -404,16 +383,6 @@ async function noteRun(db: Database, run: number, note: string): Promise<void> {
       ]),
     }))
     .where('run_id', '=', run)
-    .execute()
-}
-
-type WatchRow = Awaited<ReturnType<typeof readWatches>>[number]
-
-function readWatches(db: Database) {
-  return db
-    .selectFrom('schedules')
-    .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
-    .orderBy('name')
     .execute()
 }
 

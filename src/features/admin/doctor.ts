@@ -1,5 +1,4 @@
-// The doctor command: checks this machine, the settings and all servers without spending credits, and says how to fix
-// problems.
+// The doctor command: checks this machine, the settings and all servers without spending credits.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { statfsSync } from 'node:fs'
@@ -14,13 +13,6 @@ import { scrubbedReason } from '../../base/secret.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
 
-interface Finding {
-  readonly check: string
-  readonly ok: boolean
-  /** Result of the check. If the check failed, the text also says how to fix the problem. */
-  readonly said: string
-}
-
 const leastNode = [20, 19] as const
 const leastPostgres = 150_000
 const leastFreeBytes = 1_000_000_000
@@ -30,7 +22,7 @@ const answerWithinMs = 10_000
 /** Prints one line per check; the exit code is 1 if any check failed. */
 export async function runDoctor({ options, env, closers }: Call): Promise<Exit> {
   const config = readConfig(env)
-  const findings: Finding[] = []
+  const findings: { readonly check: string; readonly ok: boolean; readonly said: string }[] = []
   const examine = async (check: string, look: () => string | Promise<string>) => {
     const [ok, said] = await Promise.resolve()
       .then(look)

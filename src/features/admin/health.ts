@@ -14,7 +14,6 @@ interface HealthFlags {
 
 /** Longest wait for a reply. The wait is short, because container probes run every few seconds. */
 const patienceMs = 4_000
-/** Maximum number of characters to show from an unhealthy process's reply. */
 const mostSaid = 500
 
 export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
@@ -28,10 +27,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
 }
 
 /** Returns the URL of the process to check; null to check the database instead. */
-function addressOf(
-  { url, ready, tables }: HealthFlags,
-  { metricsHost, metricsPort }: Config,
-): URL | null {
+function addressOf({ url, ready, tables }: HealthFlags, { metricsHost, metricsPort }: Config) {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
       `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; leave one out`,
@@ -73,10 +69,7 @@ async function askProcess(address: URL): Promise<string> {
   )
 }
 
-/**
- * Opens the database the way every command does, which checks that it is reachable and has this release's schema.
- * Starts no service.
- */
+/** Opens the database as every command does, which checks that it is reachable and up to date. Starts no service. */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([
     import('../../core/mill.ts'),

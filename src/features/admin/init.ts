@@ -7,7 +7,6 @@ import { type Call, print, printJson } from '../../base/cli/command.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { isImage, root, workplace } from '../../base/root.ts'
 
-/** Creates missing files. Prints the names of the created files, and the next commands to run. */
 export async function runInit({ options }: Call): Promise<Exit> {
   if (isImage) {
     throw new Misuse(
@@ -23,10 +22,7 @@ export async function runInit({ options }: Call): Promise<Exit> {
   return exits.done
 }
 
-/**
- * Creates the settings, a `.gitignore`, a first list and the schedules if they are missing. Returns the names of the
- * created files.
- */
+/** Creates the settings, a `.gitignore`, a first list and the schedules if they are missing. Returns the new files. */
 export function prepareFolder(folder: string): readonly string[] {
   const files = {
     '.env': readFileSync(join(root, '.env.example'), 'utf8'),

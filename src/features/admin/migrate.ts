@@ -9,11 +9,8 @@ import { ensurePostgres } from '../../base/embedded/postgres.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { migrateAll } from '../../core/mill.ts'
 
-interface MigrateFlags {
-  readonly analyst?: string
-}
-
-export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
+export async function runMigrate(call: Call<{ readonly analyst?: string }>): Promise<Exit> {
+  const { options, env, closers } = call
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })
@@ -32,10 +29,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
 }
 
 /** Describes an analyst's login. The password is shown only once, because it is not stored. */
-function analystLine(
-  { name, password }: { name: string; password: string | null },
-  url: string,
-): string {
+function analystLine({ name, password }: { name: string; password: string | null }, url: string) {
   if (password === null)
     return `${name} is already an analyst: privileges updated, password unchanged`
   const address = new URL(url)

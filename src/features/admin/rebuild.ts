@@ -34,16 +34,10 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/**
- * The command gives up after this many consecutive attempts in which no day was stored. Several attempts are needed,
- * because other transactions may block a day for more than a second.
- */
+/** Maximum consecutive attempts without a stored day, because other transactions may block a day for a while. */
 const patience = 30
 
-/**
- * Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued by
- * running the command again.
- */
+/** Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued. */
 async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
   const { since } = options
   const report = (day: string, open: number) =>

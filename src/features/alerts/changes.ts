@@ -1,5 +1,4 @@
-// Decides which changes raise or end an alert, describes each change in a sentence, and reads the answers that show the
-// changes.
+// Decides which changes raise or end an alert, describes each change, and reads the answers that show the change.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
@@ -16,17 +15,11 @@ type Direction = 'up' | 'down'
 /** The change that a rule looks for, without the rule's subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
-/**
- * Values that a rule compares. They come from one answer, or from one day's share. A value that the rule does not use
- * is null.
- */
+/** Values that a rule compares, from one answer or one day's share. Values that the rule does not use are null. */
 export interface Measurement {
   /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
-  /**
-   * Greatest position in the answer, or 0 if the answer is empty. For a day, the mean of the greatest positions in its
-   * answers.
-   */
+  /** Greatest position in the answer, or 0 if the answer is empty. For a day, the mean over its answers. */
   readonly depth: number
   readonly rival: number | null
   /** True if the SERP feature is present, or if a wrong page ranks; null if unknown. */
@@ -35,9 +28,7 @@ export interface Measurement {
   readonly queries: number
 }
 
-/**
- * An open alert, represented by two answers: the answer before the change, and the answer that confirmed the change.
- */
+/** An open alert: the answer before the change, and the answer that confirmed the change. */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -53,18 +44,13 @@ type AlertStep =
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
-  /**
-   * The answer that shows the change. Only an answer that is deep enough to show the same position can refute the
-   * change.
-   */
+  /** Answer that shows the change. Only an answer deep enough to show the same position can refute the change. */
   readonly mark: Measurement
 }
 
 /**
- * Decides the state of a subject's alert after the newest answer, which is the last of the series. The alert is raised
- * when enough consecutive answers show a change from the answer before them. The rule sets how many are enough. The
- * alert recovers at the first answer that no longer shows the change. Answers that do not cover the subject are
- * skipped.
+ * Decides about a subject's alert after the newest answer, which is the last of the series. The alert is raised when
+ * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -90,10 +76,7 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
   return direction === null ? ['down', 'up'] : [direction]
 }
 
-/**
- * Finds the answer before a change, if exactly the required number of answers confirm the change and the newest answer
- * is one of them.
- */
+/** Finds the answer before a change that exactly the required number of answers confirm, including the newest. */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
@@ -109,10 +92,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
 }
 
 /** True if an answer shows the rule's change relative to an earlier answer; null if unknown. */
-function shows(
-  { what, threshold, direction }: WatchedFor,
-  measurements: Measurements,
-): boolean | null {
+function shows({ what, threshold, direction }: WatchedFor, measurements: Measurements) {
   const { base, now } = measurements
   switch (what) {
     case 'entered':
@@ -147,10 +127,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/**
- * True if a domain fell by at least this many places; null if unknown. A domain that is not shown ranks below the last
- * position shown, so it fell at least that far.
- */
+/** True if a domain fell by at least this many places; null if unknown. A missing domain ranks below the last one. */
 function fell(places: number, { base, now }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return now.position - base.position >= places
   if (base.position !== null) return now.depth + 1 - base.position >= places || null
@@ -181,8 +158,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// A day's share is compared with an earlier share only if the day has enough queries and enough depth: at least these
-// fractions of the earlier values.
+// A day's share is only compared if the day has at least these fractions of the earlier day's queries and depth.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -238,10 +214,7 @@ export async function putIntoWords(
   })
 }
 
-/**
- * Position whose holder is looked up. For a loss, this is the old position in the newer answer. For a gain, this is the
- * new position in the older answer.
- */
+/** Position whose holder is looked up: in the newer answer after a loss, and in the older answer after a gain. */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
@@ -260,17 +233,13 @@ export const anybody = '*'
 
 type SeenPlaces = Awaited<ReturnType<typeof readPlaces>>
 
-/** True if the query belongs to the rule's list and has the rule's tag. */
 export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
   if (list !== null && !labels.includes(`list=${list}`)) return false
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
 /** Domains whose positions the rules need, in addition to the domains that the queries need; null means all domains. */
-export function domainsOf(
-  rules: readonly AlertRule[],
-  ours: readonly string[],
-): readonly string[] | null {
+export function domainsOf(rules: readonly AlertRule[], ours: readonly string[]) {
   const named = rules.flatMap(({ domain, rival }) => [domain, rival])
   if (named.includes(anybody)) return null
   return [...new Set([...ours, ...named.filter((name) => name !== null)])]
@@ -338,7 +307,6 @@ function watched(rule: AlertRule, around: Around): readonly AlertSubject[] {
   }
 }
 
-/** A rule's domain, or our own domains if the rule names no domain. */
 export function domainsFor({ domain }: AlertRule, ours: readonly string[]): readonly string[] {
   return domain === null ? ours : [domain]
 }
@@ -378,10 +346,7 @@ function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean 
   return depth === 0 ? null : features.includes(feature)
 }
 
-/**
- * Returns a prefix that names an answer's origin, unless the origin is live, so that readers do not mistake the answer
- * for a live one.
- */
+/** Prefix that names an answer's origin, unless the origin is live. */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
@@ -421,9 +386,7 @@ function shownQuery({ q, variant }: AskedQuery): string {
   return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
 }
 
-/**
- * Describes a position. A domain that is not shown ranks below the last position shown, or below its previous position.
- */
+/** Describes a position. A missing domain ranks below the last position shown, or below its previous position. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -463,7 +426,6 @@ interface ShareFacts {
   readonly date: string
 }
 
-/** Describes a share drop, with the predefined question that shows it. */
 export function describeShare(told: ShareFacts) {
   const { domain, tag, before, now, other, origin, baseDate, date } = told
   const of = tag === '*' ? 'across all queries' : `for ${tag}`

@@ -84,10 +84,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/**
- * If no rule is in force, reminds the user to load the rules in the file. The file has no effect until its rules are
- * loaded.
- */
+/** Reminds the user to load the rules in the file, because the file has no effect until its rules are loaded. */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)

@@ -46,14 +46,13 @@ import {
   withdrawAlerts,
 } from './statements.ts'
 
-/** Closes and judges finished runs, and checks them for rank alerts, in date order. */
 export const endNights: AfterRuns = async (mill, report) => {
   await endRuns(mill.db, report)
-  if ((await nextUncheckedRun(mill.db)) === null) return
+  if ((await nextUncheckedRun(mill.db)) === undefined) return
   await besideWork(mill, async (db) => {
     for (;;) {
       const run = await nextUncheckedRun(db)
-      const lines = run === null ? null : await tryCheck(db, run)
+      const lines = run === undefined ? null : await tryCheck(db, run)
       if (lines === null) return
       for (const line of lines) report(line)
     }
@@ -76,7 +75,7 @@ async function checkNext(trx: Database, run: UncheckedRun): Promise<readonly str
   if (!(await claimAlerts(trx))) return null
   const next = await nextUncheckedRun(trx)
   // Another process has already checked this run, so the caller continues with the next run.
-  if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
+  if (next?.id !== run.id || next.judged_at !== run.judged_at) return []
   const back = await withdrawAlerts(trx, run)
   const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
   const taken = back === 0 ? [] : [`${count(back, 'rank alert')} withdrawn: ${why}`]
@@ -97,14 +96,12 @@ interface AlertCheck {
 async function checkRun(trx: Database, run: UncheckedRun) {
   const rules = await readAlertRules(trx, run.judged_at)
   const check: AlertCheck = { trx, run, raised: [], recovered: [] }
+  const isShare = ({ what }: AlertRule) => what === 'share_fell'
   await checkQueries(
     check,
-    rules.filter(({ what }) => what !== 'share_fell'),
+    rules.filter((rule) => !isShare(rule)),
   )
-  await checkShares(
-    check,
-    rules.filter(({ what }) => what === 'share_fell'),
-  )
+  await checkShares(check, rules.filter(isShare))
   const { raised, recovered } = check
   for (const one of recovered) await recoverAlert(trx, one)
   await insertAlerts(trx, raised)
@@ -118,13 +115,9 @@ async function checkRun(trx: Database, run: UncheckedRun) {
   return { lines: [...told, ...ended], summary }
 }
 
-/**
- * If at least this number and this share of queries drop in one night, the night itself should be checked before the
- * queries.
- */
+/** If this number and this share of queries drop in one night, the night itself should be checked first. */
 const badNight = { queries: 5, share: 0.25 }
 
-/** Summarizes all of a night's alerts in a sentence, with their severity. */
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
   const queriesOf = (alerts: readonly NewAlert[]) =>
     new Set(alerts.flatMap(({ query_id: query }) => query ?? [])).size
@@ -144,7 +137,6 @@ function isDrop({ what, direction }: NewAlert): boolean {
   return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
-/** Formats one line per rule, with the rule's first alert and the number of other alerts. */
 function linesOf(raised: readonly NewAlert[]): readonly string[] {
   return [...groupBy(raised, ({ rule }) => rule)].map(([rule, same]) => {
     const more = same.length === 1 ? '' : `, and ${same.length - 1} more: ${npmRun('alerts')}`
@@ -179,7 +171,6 @@ async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Pro
 
 type Facts = Awaited<ReturnType<typeof readFacts>>
 
-/** Reads what the rules need to know about some queries in a run. */
 async function readFacts(
   { trx, run }: AlertCheck,
   {
@@ -220,10 +211,7 @@ async function readFacts(
   }
 }
 
-/**
- * Checks a query for the changes that a rule watches for. Returns the changes to report, and records the alerts that
- * ended.
- */
+/** Returns the changes in a query's answers that a rule watches for, and records the alerts that ended. */
 function judge(
   { recovered }: AlertCheck,
   { ours, evidence, known: alerts, kept, places }: Facts,
@@ -272,9 +260,7 @@ interface WatchedSeries<T> {
   readonly see: (one: T) => Measurement
 }
 
-/**
- * Decides whether a subject's alert is raised or ends, and which answer or day causes this; null if nothing changes.
- */
+/** Decides whether a subject's alert is raised or ends, and because of which answer or day; null if nothing changes. */
 function nextStep<T extends { readonly run_date: string }>(
   rule: AlertRule,
   { known, base, raised, series, see }: WatchedSeries<T>,
@@ -282,7 +268,7 @@ function nextStep<T extends { readonly run_date: string }>(
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
   // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
-  // the alert's night may have lost its answers since then.
+  // the alert's night may have lost its answers.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
     // Both measurements normally exist, because an open alert's answers are not deleted.
@@ -328,7 +314,11 @@ async function checkRule(
   const standIns = known.flatMap((one) =>
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
-  const shares = await readShares(trx, [...days, ...standIns], { tag, domains })
+  const shares = new Map<string, readonly ShareDay[]>()
+  // Each day is read separately, because a constant date restricts the view to that day's rows.
+  for (const date of new Set([...days, ...standIns])) {
+    shares.set(date, await readSharesOn(trx, { tag, domains, date }))
+  }
   for (const domain of domains) {
     const subject = `${tag} ${domain} ${origin}`
     const last = known.find((one) => one.subject === subject)
@@ -340,9 +330,8 @@ async function checkRule(
     const series = days.map(dayOf).filter((day) => day !== undefined)
     const [base, shown] = [seen(last?.base_run_date), seen(last?.run_date)]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
-    // Only a share for the run's day or a later day counts. The run's day may have no share yet, because other runs on
-    // that day are open or no query with the tag was answered. In that case, the check after the day's last run
-    // decides.
+    // The run's day may have no share yet, because a run is still open or no query was answered. In that case, the
+    // check after the day's last run decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {
@@ -351,7 +340,6 @@ async function checkRule(
       continue
     }
     const { run_date: baseDate, share: before } = step.base
-    // Finds the domain whose share grew most.
     const between = { before: baseDate, tag, date }
     const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
     const other = gainer?.domain ?? null
@@ -363,20 +351,6 @@ async function checkRule(
       ...describeShare(told),
     })
   }
-}
-
-/** Reads the shares of some domains across the queries with a tag, by day. */
-async function readShares(
-  trx: Database,
-  dates: readonly string[],
-  about: { readonly tag: string; readonly domains: readonly string[] },
-) {
-  const shares = new Map<string, readonly ShareDay[]>()
-  // Each day is read separately, because a constant date restricts the view to that day's rows.
-  for (const date of new Set(dates)) {
-    shares.set(date, await readSharesOn(trx, { ...about, date }))
-  }
-  return shares
 }
 
 function measureDay({ share, queries, depth }: ShareDay): Measurement {
@@ -392,20 +366,14 @@ interface ShareDay {
   readonly depth: number
 }
 
-/**
- * Reads the newest days on which the rule's list (or any list) had a run, oldest first. On these days, all runs were
- * judged and no run is suspect. The last day is the given day, or a later day that was already checked.
- */
+/** Reads the newest days of the rule's list whose runs were all judged and are not suspect, oldest first. */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const newest = { until, list, limit: confirm + passedOver }
   const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', newest)
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 
-/**
- * Reads the shares of some domains across the queries with a tag on one day, as in `analysis.share_of_voice`. The
- * result is empty if no query with the tag was answered.
- */
+/** Reads shares as in `analysis.share_of_voice`. The result is empty if no query with the tag was answered. */
 export function readSharesOn(
   trx: Database,
   on: { readonly tag: string; readonly date: string; readonly domains: readonly string[] },
@@ -413,7 +381,6 @@ export function readSharesOn(
   return readRows<ShareDay>(trx, 'read_shares_on', on)
 }
 
-/** Reads the origin of a run's answers; null if the run has no answer. */
 async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
   const newest = await trx
     .selectFrom('tasks')

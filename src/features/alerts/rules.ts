@@ -30,10 +30,7 @@ const percent = {
   expected: 'percent of the share, above 0 and at most 100',
 }
 
-/**
- * For each kind of alert: the optional columns that it uses, the threshold that it needs, and whether its domain may be
- * `*`.
- */
+/** Optional columns and threshold of each kind of alert, and whether its domain may be `*`. */
 const kinds: Record<
   AlertRule['what'],
   {
@@ -65,9 +62,7 @@ interface AlertFile extends KnownNames {
   readonly shown: string
 }
 
-/**
- * Parses the rules in a file, except disabled rules. If the file has problems, throws one error that lists all of them.
- */
+/** Parses the rules in a file, except disabled rules. One error lists all problems in the file. */
 export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
   const problems = headerProblems(rows).map((problem) => `${shown}:1: ${problem}`)
   const lines = new Map<string, number>()
@@ -99,7 +94,6 @@ interface RuleLine extends KnownNames {
   readonly refuse: (column: Column, expected: string) => void
 }
 
-/** Parses one line, and reports each invalid cell. */
 function readRule(line: RuleLine) {
   const { cell, refuse, listOf, sites } = line
   type Parse<T> = (text: string) => T | null | undefined

@@ -15,8 +15,8 @@ import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
 /** Returns the next run to check, in date order. Runs that were judged before any rule existed are skipped. */
-export async function nextUncheckedRun(db: Database) {
-  const next = await db
+export function nextUncheckedRun(db: Database) {
+  return db
     .selectFrom('night_health as health')
     .innerJoin('runs', 'runs.id', 'health.run_id')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
@@ -43,7 +43,6 @@ export async function nextUncheckedRun(db: Database) {
     .orderBy('runs.id')
     .limit(1)
     .executeTakeFirst()
-  return next ?? null
 }
 
 /** Takes the lock for checking alerts in this transaction; returns false if another transaction holds it. */
@@ -82,23 +81,16 @@ export async function markChecked(
     .execute()
 }
 
-/**
- * Withdraws alerts based on untrusted answers in a run, or on shares for a day with such a run. Returns the number of
- * withdrawn alerts. Alerts that recovered because of such answers become open again.
- */
+/** Withdraws alerts based on a run's untrusted answers or shares, and reopens alerts that such answers ended. */
 export async function withdrawAlerts(
   trx: Database,
   { id: run, list, run_date: date, suspect }: UncheckedRun,
 ): Promise<number> {
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
-  const withdrawn = await trx
-    .updateTable('alerts')
-    .set((eb) => ({
-      withdrawn_at: eb.fn<Date>('now'),
-      withdrawn_because: suspect
-        ? `run ${run} turned out to be suspect`
-        : `an answer of run ${run} is quarantined`,
-    }))
+  const why = suspect
+    ? `run ${run} turned out to be suspect`
+    : `an answer of run ${run} is quarantined`
+  const withdrawn = await withdrawal(trx, why)
     .where((eb) =>
       suspect
         ? eb.or([
@@ -112,20 +104,8 @@ export async function withdrawAlerts(
           ])
         : eb.or([eb('search_id', 'in', doubted), eb('base_search_id', 'in', doubted)]),
     )
-    .where('recovered_at', 'is', null)
-    .where('withdrawn_at', 'is', null)
     .returning('id')
     .execute()
-  await reviveAlerts(trx, { id: run, suspect })
-  return withdrawn.length
-}
-
-/** Reopens alerts that recovered because of a suspect run's answers, unless the rule has raised a new alert since. */
-async function reviveAlerts(
-  trx: Database,
-  { id: run, suspect }: Pick<UncheckedRun, 'id' | 'suspect'>,
-): Promise<void> {
-  const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   await trx
     .updateTable('alerts')
     .set({
@@ -144,9 +124,17 @@ async function reviveAlerts(
       return eb.not(eb.exists(newer.where('newer.withdrawn_at', 'is', null)))
     })
     .execute()
+  return withdrawn.length
 }
 
-/** A rule's newest alert about a subject; withdrawn alerts are ignored. */
+function withdrawal(trx: Database, why: string) {
+  return trx
+    .updateTable('alerts')
+    .set((eb) => ({ withdrawn_at: eb.fn<Date>('now'), withdrawn_because: why }))
+    .where('recovered_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
+}
+
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
 /** Reads each rule's newest alert about each subject. The subjects belong to the given queries, or are shares. */
@@ -169,7 +157,6 @@ export async function readKnownAlerts(trx: Database, about: readonly string[] | 
     .execute()
 }
 
-/** Reads the nights with alerts, newest first, each with its summary sentence. */
 export async function readHeadlines(db: Database, limit: number) {
   return db
     .selectFrom('night_health')
@@ -206,7 +193,6 @@ export interface Recovery {
   readonly end: Updateable<Alerts>
 }
 
-/** Ends an alert with the answer that no longer shows the change. An alert that has already ended remains unchanged. */
 export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')
@@ -278,13 +264,11 @@ export type AlertRule = Readonly<
 >
 
 /** Reads the active rules, or only those that were active when a run was judged, in file order. */
-export async function readAlertRules(
-  db: Database,
-  judged?: UncheckedRun['judged_at'],
-): Promise<readonly AlertRule[]> {
-  const rules = await db
+export async function readAlertRules(db: Database, judged?: UncheckedRun['judged_at']) {
+  return db
     .selectFrom('alert_rules')
-    .selectAll()
+    .select(['name', 'what', 'threshold', 'direction', 'list', 'tag', 'domain', 'rival', 'feature'])
+    .select('confirm')
     .$narrowType<Pick<AlertRule, 'what' | 'direction'>>()
     .$if(judged !== undefined, (some) =>
       some.where((eb) => eb('since', '<', eb.cast<Date>(eb.val(judged), 'timestamptz'))),
@@ -292,16 +276,9 @@ export async function readAlertRules(
     .orderBy('line')
     .orderBy('name')
     .execute()
-  return rules.map((found) => {
-    const { line: _, since: __, ...rule } = found
-    return rule
-  })
 }
 
-/**
- * Replaces all active rules atomically. Unchanged rules stay in force. Alerts of removed or changed rules are
- * withdrawn.
- */
+/** Replaces all active rules atomically. Alerts of removed or changed rules are withdrawn. */
 export async function replaceAlertRules(db: Database, rules: readonly AlertRule[]) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table alert_rules in share row exclusive mode`.execute(trx)
@@ -312,15 +289,8 @@ export async function replaceAlertRules(db: Database, rules: readonly AlertRule[
     const added = rules.filter(missingIn(before))
     if (removed.length > 0) {
       await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
-      await trx
-        .updateTable('alerts')
-        .set((eb) => ({
-          withdrawn_at: eb.fn<Date>('now'),
-          withdrawn_because: 'its rule was changed or removed',
-        }))
+      await withdrawal(trx, 'its rule was changed or removed')
         .where('rule', 'in', removed)
-        .where('recovered_at', 'is', null)
-        .where('withdrawn_at', 'is', null)
         .execute()
     }
     const lines = added.map((rule) => ({ ...rule, line: 0 }))

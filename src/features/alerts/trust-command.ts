@@ -1,5 +1,4 @@
-// The trust command: shows quarantined answers, and lets a person trust or distrust a night, a run or individual
-// answers, and undo such decisions.
+// The trust command: shows quarantined answers, and stores people's decisions to trust or distrust runs and answers.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
@@ -47,10 +46,7 @@ export async function runTrust(call: TrustCall): Promise<Exit> {
 }
 
 /** Stores the decision given by the flags; returns the runs that the decision affects. */
-async function decide(
-  db: Database,
-  { options, args: [action, subject] }: TrustCall,
-): Promise<readonly number[]> {
+async function decide(db: Database, { options, args: [action, subject] }: TrustCall) {
   const by = options.by ?? userInfo().username
   if (action === 'undo') {
     const id = countFlag('id', subject ?? '')
@@ -112,10 +108,7 @@ async function findTargets(db: Database, options: TrustFlags) {
   throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
 }
 
-/**
- * Judges these runs again, along with later runs that became suspect when compared with them. Checks later runs for
- * alerts again, because the answers that they are compared with have changed.
- */
+/** Judges these runs again, along with later runs that became suspect by comparison. Checks later alerts again. */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
     .selectFrom('runs')
@@ -172,7 +165,6 @@ async function show(
   return exits.done
 }
 
-/** Reads the runs with quarantined answers, newest first. */
 async function readQuarantine(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('quarantine')
@@ -216,7 +208,6 @@ async function readQuarantined(db: Database, runs: readonly number[]) {
     .execute()
 }
 
-/** Reads the current manual decisions, newest first. */
 async function readDecisions(db: Database, runs: readonly number[] | null) {
   return db
     .selectFrom('trust_marks')

@@ -9,8 +9,15 @@ import { type Exit, exits, Misuse, reasonOf } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { finishDays, readDaysToFinish } from '../../core/nights/finish.ts'
-import { type Archived, archiveDay, bringBack, checkArchive } from './day.ts'
-import { countLeaving, gatherKept, holdArchive, readArchivedDays, readLeavingDays } from './days.ts'
+import { archiveDay, bringBack, checkArchive } from './day.ts'
+import {
+  type Archived,
+  countLeaving,
+  gatherKept,
+  holdArchive,
+  readArchivedDays,
+  readLeavingDays,
+} from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
 import { readDayRange } from './load.ts'
 import { ArchiveFolder, archivePath } from './folder.ts'
@@ -63,7 +70,6 @@ function readRequest({ older, to, back, check }: ArchiveOptions) {
   return { kind: 'leave', olderMs } as const
 }
 
-/** The lock on the archive, and the engine that reads and writes the archive's files. */
 interface Movers {
   readonly mill: Mill
   readonly client: PoolClient
@@ -102,10 +108,7 @@ async function moveDays(
   return exits.done
 }
 
-/**
- * Stores the sums of days before the days are archived. Trends need these sums, which can't be computed from archived
- * days.
- */
+/** Stores the sums of days before the days are archived. Trends need the sums, which can't be computed afterwards. */
 async function keepSums(db: Database, days: readonly string[]): Promise<void> {
   const last = days.at(-1)
   if (last === undefined) return

@@ -10,7 +10,6 @@ import { asError, WrongDatabase } from '../../base/errors.ts'
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
-  /** Size of the longest row in bytes. */
   readonly longest: number
 }
 
@@ -32,8 +31,7 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   try {
     yield* copying.batches
   } finally {
-    // The connection becomes free only when the server's last message is read. That message may have arrived together
-    // with rows that paused the stream, so the stream is resumed.
+    // Until the server's last message is read, the connection stays busy. A paused stream would never deliver it.
     copying.resume()
     await copying.done.catch(() => undefined)
   }
@@ -148,16 +146,14 @@ export interface FiledColumn {
 }
 
 interface RowEntry {
-  /** Table name with its schema. */
+  /** Name of the table. `enterRows` expects it with its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
   /** True if the table was created in this transaction. */
   readonly fresh?: true
 }
 
-/**
- * Copies archived rows into a table, in the format in which the server copied them out. Returns the number of rows.
- */
+/** Copies rows into a table, in the format in which the server copied them out. Returns the number of rows. */
 export async function enterRows(
   client: PoolClient,
   { table, columns, fresh }: RowEntry,
@@ -180,10 +176,7 @@ function namesOf(columns: readonly FiledColumn[]): string {
   return columns.map(({ name }) => pg.escapeIdentifier(name)).join(', ')
 }
 
-/**
- * Copies a table's archived rows into a temporary table `staged_…`, including rows that already exist in the table
- * itself.
- */
+/** Copies archived rows into the temporary table `staged_…`, including rows that the table itself contains. */
 export async function stageRows(
   client: PoolClient,
   { table: name, columns }: RowEntry,

@@ -8,6 +8,7 @@ import { dictionaryTables } from '../../base/database/facts.ts'
 import { MillError, Misuse, reasonOf, WrongDatabase } from '../../base/errors.ts'
 import { copyOut, enterRows, enterStaged, type FiledColumn, stageRows } from './copy.ts'
 import {
+  type Archived,
   type ArchivedDay,
   type ArchivedTable,
   archivedTables,
@@ -61,16 +62,7 @@ export const archiveSteps = [
 ] as const
 export type ArchiveStep = (typeof archiveSteps)[number]
 
-export interface Archived {
-  readonly run_date: string
-  readonly part: number
-  readonly answers: number
-  readonly rows: number
-  readonly bytes: number
-}
-
-// Limit on the uncompressed text of one file. The text is stored in a temporary folder, and is many times as long as
-// the compressed file.
+// Limit on the uncompressed text of one file. The text is kept in a temporary folder until it is compressed.
 const mostText = 8_000_000
 const tries = 3
 
@@ -83,8 +75,7 @@ export async function archiveDay(passage: Passage, day: string): Promise<Archive
       return archived
     } catch (error) {
       await passage.folder.abandon()
-      // A nightly run, a reparse or a prune changed the day in the meantime, so the day is archived again with the
-      // current rows.
+      // A nightly run, a reparse or a prune changed the day, so the day is archived again with its current rows.
       if (!changedMeanwhile(error) || attempt === tries) throw error
     }
   }
@@ -125,11 +116,7 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
   return { ...of, answers: leaving.answers, rows, bytes }
 }
 
-async function writeTable(
-  passage: Passage,
-  table: ArchivedTable,
-  of: DayPart,
-): Promise<ManifestTable> {
+async function writeTable(passage: Passage, table: ArchivedTable, of: DayPart) {
   const { client, engine } = passage
   const columns = await readColumns(client, table)
   const filed = columns.map(({ name, typeName: type }) => ({ name, type }))
@@ -159,10 +146,7 @@ async function writeTable(
   return { table: name, kind, rows, sum: sum.digest('hex'), key, columns: filed, files }
 }
 
-/**
- * Reads all files back from disk. Compares their hashes, row counts and sums with the rows that were read from the
- * database.
- */
+/** Reads all files back from disk, and compares them with the rows that were read from the database. */
 async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
   const { folder } = passage
   for (const table of tables) {
@@ -195,15 +179,8 @@ async function writeFile(
   }
 }
 
-/**
- * Deletes the files that an interrupted archive command left for a day that the database does not list as archived. If
- * the files contain answers that are missing from the database, the database is an older copy, and the files are kept.
- */
-async function clearWay(
-  passage: Passage,
-  of: DayPart,
-  tables: readonly ManifestTable[],
-): Promise<void> {
+/** Deletes files of an interrupted archive command. Keeps answers that are missing from the database, an older copy. */
+async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))
   if (text !== null) {
@@ -298,10 +275,7 @@ async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDa
   return rows
 }
 
-/**
- * Checks that a table's definition has not changed since the day was archived. Returns the table's columns that are not
- * generated.
- */
+/** Checks that a table still has the archived columns. Returns the columns that are not generated. */
 async function heldColumns(client: PoolClient, { table, columns }: ManifestTable) {
   const there = await readColumns(client, { name: table })
   return columns.filter(({ name, type }) => {

@@ -22,10 +22,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/**
- * Sets up a connection to write bytea values as text where possible. Text is half as long as hex, and is read back
- * unchanged. Only an attempt to convert the bytes shows whether they are valid text.
- */
+/** Lets a connection write bytea values as text where possible: half as long as hex, and read back unchanged. */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
     create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
@@ -39,10 +36,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 export const lockNotAvailable = '55P03'
 
-/**
- * Takes the lock on the archive. The wait is long enough for the server to notice a killed connection, but shorter than
- * a long archive command.
- */
+/** Takes the lock on the archive. The server notices a killed connection within the wait. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -62,7 +56,6 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
 /** An archived day, or a part of one. */
 export type ArchivedDay = Awaited<ReturnType<typeof readArchivedDays>>[number]
 
-/** Reads the parts of archived days, oldest first. */
 export function readArchivedDays(
   db: Database,
   { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
@@ -77,11 +70,7 @@ export function readArchivedDays(
     .execute()
 }
 
-/**
- * Finds the days that are older than a limit and whose runs have ended, oldest first. Stops at the first day with an
- * unfinished run, so that comparisons over time never skip an archived day. `kept` is the day at which the search
- * stopped.
- */
+/** Finds old days whose runs have ended, oldest first. Stops at an open day, so that no comparison skips a day. */
 export async function readLeavingDays(db: Database, olderMs: number) {
   const { rows } = await sql<{ day: string; run: number | null }>`
     select
@@ -109,10 +98,7 @@ export async function readLeavingDays(db: Database, olderMs: number) {
 /** A table in the archive: the condition that selects its rows, and what happens to these rows in the database. */
 export interface ArchivedTable {
   readonly name: string
-  /**
-   * moved: the rows are deleted from the table. copied: the rows stay in the table and are archived too, so that the
-   * archive can be read on its own.
-   */
+  /** Moved rows are deleted from the table. Copied rows stay, and let the archive be read on its own. */
   readonly kind: 'moved' | 'copied'
   /** Columns that the rows are sorted by, so that the same rows produce the same file. */
   readonly key: string[]
@@ -136,7 +122,6 @@ const copied = (
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
 
-/** Archived tables: first the tables whose rows are moved, then the tables whose rows are copied. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'raw_answers',
@@ -183,7 +168,6 @@ interface ArchivedColumn {
   readonly name: string
   readonly typeName: string
   readonly generated: boolean
-  /** True for a column that does not allow null. */
   readonly required: boolean
 }
 
@@ -207,10 +191,7 @@ export async function readColumns(
   return rows.filter((column) => !without.includes(column.name))
 }
 
-/**
- * Runs the given work in a repeatable-read transaction. The transaction fails if another transaction changed the same
- * rows.
- */
+/** Runs the work in a repeatable-read transaction, which fails if another transaction changed the same rows. */
 export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin isolation level repeatable read read write')
   try {
@@ -287,10 +268,7 @@ export async function gatherLeaving(client: PoolClient, day: string) {
   return only(rows)
 }
 
-/**
- * Collects the pages and domains to copy, in one of the transaction's temporary tables. They are collected once,
- * because most rows refer to a page or a domain.
- */
+/** Collects the pages and domains to copy. They are collected once, because most rows refer to a page or a domain. */
 export function gatherPlaces(client: PoolClient): Promise<void> {
   const [results, features] = ['organic_results', 'search_features'].map((table) =>
     idsOf('page_id, t.domain_id', table),
@@ -323,10 +301,7 @@ export function leavingRows(
     ) to stdout (format csv, force_quote *)`
 }
 
-/**
- * Deletes archived rows and records the day. Throws an error if the number of deleted rows differs from the number of
- * written rows.
- */
+/** Deletes archived rows and records the day. Throws an error if the number of deleted rows is not as expected. */
 export async function removeLeft(
   client: PoolClient,
   left: Omit<ArchivedDay, 'answers' | 'moved_rows'>,
@@ -354,6 +329,9 @@ export async function removeLeft(
   )
   return sum
 }
+
+/** An archived day or, in a preview, a day that would be archived. */
+export type Archived = NonNullable<Awaited<ReturnType<typeof countLeaving>>>
 
 export async function countLeaving(client: PoolClient, day: string) {
   await client.query('begin isolation level repeatable read read write')

@@ -10,14 +10,12 @@ import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratc
 const settings = {
   // A single thread keeps the server's row order.
   threads: '1',
-  // Enough memory for the longest bodies. A typical night needs only a small part of this limit, because nothing is
-  // cached.
+  // Enough memory for the longest bodies. A typical night needs only a small part of this limit.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
   // Free memory is returned to the system immediately. Otherwise, memory use would grow with each archived day.
   allocator_flush_threshold: '8MB',
-  // Without a temporary directory, too much data causes an error. With one, the data would spill into a folder that
-  // nobody monitors.
+  // Without a temporary directory, too much data causes an error instead of filling a folder that nobody monitors.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
@@ -56,10 +54,7 @@ export class ParquetEngine {
     await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /**
-   * Opens the text file that will be converted next. The same file is overwritten each time rather than deleted,
-   * because file systems are slow to delete files. Only one text file can be open at a time.
-   */
+  /** Opens the one text file to convert next. It is overwritten, because file systems are slow to delete files. */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
   }
@@ -92,9 +87,8 @@ export class ParquetEngine {
   }
 
   /**
-   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. The plain format omits most
-   * quotes, which saves a third of the text, but it can only be copied into a table. Only one file can be read at a
-   * time.
+   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. The plain format is a third
+   * shorter, but can only be copied into a table. Only one file can be read at a time.
    */
   async *rows(
     path: string,
@@ -153,10 +147,7 @@ interface Filing {
   readonly copy?: (cell: string) => string
 }
 
-/**
- * SQL that replaces a substring. Most values contain no backslash, and checking for a backslash first is many times
- * faster than replacing.
- */
+/** SQL that replaces a substring. Checking for a backslash first is many times faster than replacing. */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
 }
@@ -175,8 +166,7 @@ const filings: Readonly<Record<string, Filing>> = {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // If the bytes are text, they are written as text with doubled backslashes. Otherwise, they are written as \x and two
-  // digits per byte. The server reads both forms.
+  // Text is written with doubled backslashes, and other bytes as \x and two digits each. The server reads both forms.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',
@@ -195,9 +185,7 @@ const filings: Readonly<Record<string, Filing>> = {
   },
 }
 
-/**
- * Types without a Parquet equivalent are stored as the server's text, so that no digit is lost.
- */
+/** Types without a Parquet equivalent are stored as the server's text, so that no digit is lost. */
 function filingOf({ type }: FiledColumn): Filing {
   return filings[type] ?? { type: 'VARCHAR' }
 }

@@ -14,10 +14,7 @@ export interface FiledPlace {
   readonly folder: ArchiveFolder
 }
 
-/**
- * Reads some or all columns of a table, file by file, in the format in which the server copied them out. Checks the
- * hash of each file before returning its rows and, if all columns were read, the sum over all rows at the end.
- */
+/** Reads columns of a table. Checks the hash of each file and, if all columns are read, the sum over all rows. */
 export async function* readFiled(
   { engine, folder }: FiledPlace,
   table: ManifestTable,
@@ -26,7 +23,9 @@ export async function* readFiled(
   const whole = columns.length === table.columns.length
   const sum = createHash('sha256')
   for (const file of table.files) {
-    const path = heldFile(folder, file)
+    const path = folder.where(file.path)
+    const hash = hashFile(path)
+    if (hash !== file.sha256) throw altered(path, `sha256 ${file.sha256}`, hash)
     try {
       for await (const bytes of engine.rows(path, columns, whole ? 'quoted' : 'plain')) {
         if (whole) sum.update(bytes)
@@ -40,14 +39,6 @@ export async function* readFiled(
   const found = sum.digest('hex')
   if (whole && found !== table.sum)
     throw altered(folder.where(table.table), `sum ${table.sum}`, found)
-}
-
-/** Checks that a file has not changed since it was written; returns its path. */
-function heldFile(folder: ArchiveFolder, { path, sha256 }: ArchivedFile): string {
-  const where = folder.where(path)
-  const found = hashFile(where)
-  if (found !== sha256) throw altered(where, `sha256 ${sha256}`, found)
-  return where
 }
 
 /** Reads a whole table, and throws an error if anything differs from the manifest. */
@@ -89,10 +80,7 @@ const tableShape = z.strictObject({
   table: z.string(),
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
-  /**
-   * SHA-256 in hex over all rows in order, in the format of `copy … to stdout (format csv, force_quote *)`, with bytea
-   * as text where possible.
-   */
+  /** SHA-256 in hex over all rows in order, in the format of `copy … to stdout (format csv, force_quote *)`. */
   sum: z.string(),
   key: z.array(z.string()),
   columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
@@ -170,10 +158,7 @@ export async function readManifest(
       `expected the manifest of ${day.run_date} at ${path}, got nothing there; if the archive was moved, name its new location`,
     )
   }
-  if (sha256Of(text) !== day.manifest_sha256) {
-    throw new Misuse(
-      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another file (${sha256Of(text)}); restore the original file`,
-    )
-  }
+  const hash = sha256Of(text)
+  if (hash !== day.manifest_sha256) throw altered(path, `sha256 ${day.manifest_sha256}`, hash)
   return parseManifest(text, path, installation)
 }

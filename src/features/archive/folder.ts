@@ -43,7 +43,6 @@ export class ArchiveFolder {
     }
   }
 
-  /** Lists the files in a subfolder whose names begin with a prefix. */
   async list(folder: string, prefix: string): Promise<readonly string[]> {
     try {
       const names = await readdir(this.where(folder))

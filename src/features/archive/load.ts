@@ -44,9 +44,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 }
 const movable = movedTables.map(({ name }) => name)
 
-/**
- * Loads archived rows into temporary tables on this connection. The views then read the database and the archived rows.
- */
+/** Loads archived rows into temporary tables, which the views on this connection read along with the database. */
 export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
   // The archive is locked, because a day that is archived or restored at the same time would be missed or read twice.
@@ -90,11 +88,7 @@ export async function loadArchive(client: PoolClient, reading: ArchiveReading): 
 }
 
 /** Columns of each table that a query may read; null means all columns. */
-async function readColumnsRead(
-  client: PoolClient,
-  text: string,
-  tables: readonly string[],
-): Promise<ReadonlyMap<string, ReadonlySet<string> | null>> {
+async function readColumnsRead(client: PoolClient, text: string, tables: readonly string[]) {
   const planned = await planQuestion(client, text)
   const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
@@ -118,9 +112,8 @@ async function readColumnsRead(
 }
 
 /**
- * Determines the tables that a query may read. These are the tables that the query names, the tables named by views and
- * functions that the query names, and so on. An extra table costs only time, but a missing table would give a wrong
- * result. Therefore, every word counts, even words in comments.
+ * Finds the tables that a query names, directly or through views and functions. Every word counts, even in comments: an
+ * extra table costs only time, but a missing table would give a wrong result.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
   const seen = wordsBehind(
@@ -145,14 +138,11 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/**
- * Strips comments from a definition. Nearly all comments contain the word "results", which is also the name of a view.
- */
+/** Strips comments. Nearly all of them contain the word "results", which is also the name of a view. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
 
-/** Part of the archive to read in addition to the database. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
 export function readArchive(
@@ -182,7 +172,6 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   }
 }
 
-/** A day or a range of days, as given by a flag. */
 export function readDayRange(flag: string, typed: string) {
   const [since = '', until = since, ...more] = typed.split('..')
   if (isDay(since) && isDay(until) && since <= until && more.length === 0) return { since, until }
@@ -191,15 +180,11 @@ export function readDayRange(flag: string, typed: string) {
   )
 }
 
-/** Name of the temporary table with a table's archived rows. */
 function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
-/**
- * Adds temporary tables that inherit from the database's tables. On this connection only, every query on a table,
- * including the views' queries, reads the archived rows as well.
- */
+/** Adds temporary tables that inherit from the database's tables. On this connection, every query reads both. */
 async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
@@ -264,41 +249,31 @@ async function readLenders(client: PoolClient, days: readonly string[]) {
   return rows.map(({ day }) => day)
 }
 
-/** Tables, columns and functions in a query plan. */
-interface PlannedReading {
-  /** For each temporary table, all words in its scan nodes. These words include all columns that the query reads. */
-  readonly words: ReadonlyMap<string, ReadonlySet<string>>
-  /** Functions that the query calls. The plan does not show the tables that these functions read. */
-  readonly functions: readonly string[]
-}
-
 interface Step {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Step[]
 }
 
 /**
- * Plans a query over the added tables, which are still empty; null if planning fails. A scan of an inherited table
- * lists only the columns that the query needs. Because the tables have no indexes yet, the scan lists all of these
- * columns.
+ * Plans a query over the added tables, which are still empty; null if planning fails. Because these tables have no
+ * indexes yet, their scans list exactly the columns that the query needs.
  */
-async function planQuestion(client: PoolClient, text: string): Promise<PlannedReading | null> {
+async function planQuestion(client: PoolClient, text: string) {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // The plan must not depend on parameter values, because the plan for one value may read less than the plan for
-    // another value.
+    // The plan must not depend on parameter values: the plan for one value may read less than the plan for another.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {
     const reader = await findReader(client)
     // Planning may call functions that other users created, so the read-only role is used.
     if (reader !== null) await client.query(`set local role ${reader}`)
-    // The extended protocol allows only a single statement. Otherwise, the server would execute anything after a
-    // semicolon.
+    // The extended protocol allows only one statement. Otherwise, any text after a semicolon would be executed.
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
     const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
       await client.query(explain)
+    // All words in the scans of each temporary table, which include all columns that the query reads.
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
@@ -307,6 +282,7 @@ async function planQuestion(client: PoolClient, text: string): Promise<PlannedRe
       from pg_proc
       where pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)`,
     )
+    // The plan does not show the tables that these functions read.
     return { words, functions: rows.map(({ name }) => name).filter((name) => called.has(name)) }
   } catch {
     // If the query is invalid, the error is reported when the query itself runs.

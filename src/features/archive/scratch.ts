@@ -83,7 +83,7 @@ export class Spool {
   }
 }
 
-/** Reads a file in chunks. A chunk is valid only until the next chunk is read, and must be copied to be kept longer. */
+/** Reads a file in chunks. Each chunk is valid only until the next chunk is read. */
 export function* chunksOf(path: string): Generator<Buffer> {
   const file = openSync(path, 'r')
   const buffer = Buffer.allocUnsafeSlow(256 * 1024)
@@ -96,7 +96,6 @@ export function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-/** Descriptions of problems with a location on disk, by error code. */
 const problems: Readonly<Record<string, string>> = {
   EACCES: 'no write permission',
   EPERM: 'no write permission',
@@ -106,24 +105,18 @@ const problems: Readonly<Record<string, string>> = {
   EEXIST: 'something else there',
 }
 
-/**
- * Error for a location on disk that can't be written to. `instead` names the flag or setting that chooses another
- * location.
- */
+/** Error for a location that can't be written to. `instead` names the flag or setting that chooses another location. */
 export function unwritable(
   path: string,
   cause: unknown,
   instead: 'name another folder' | 'set TMPDIR to another folder',
 ): unknown {
-  const code = codeOf(cause) ?? saidOf(cause)
+  // DuckDB reports system errors only as text.
+  const full = /No space left|Disk quota/i.test(reasonOf(cause)) ? 'ENOSPC' : null
+  const code = codeOf(cause) ?? full
   if (code === null || cause instanceof MillError) return cause
   const got = problems[code] ?? code
   return new Misuse(`expected ${path} to be writable, got ${got}; fix that, or ${instead}`, {
     cause,
   })
-}
-
-/** Returns the code of a system error that DuckDB reports only as text. */
-function saidOf(cause: unknown): string | null {
-  return /No space left|Disk quota/i.test(reasonOf(cause)) ? 'ENOSPC' : null
 }

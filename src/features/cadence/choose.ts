@@ -10,7 +10,6 @@ import { readFirstTens } from './first-tens.ts'
 import { dateOf, decideNight, type KnownQuery, unpackFirstTens, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
 
-/** A night of an adaptive schedule, about to be planned. */
 interface CadenceNight {
   readonly list: number
   readonly runDate: string
@@ -29,10 +28,7 @@ export async function decideByName(
   if (list !== null) await decideCadence(db, { list, ...night, origin, api })
 }
 
-/**
- * Decides when each member of a list is bought next, based on answers from earlier nights, and stores the decisions.
- * The same night may be decided again. A new decision differs only if answers arrived in the meantime.
- */
+/** Decides when each member of a list is bought next, and stores the decisions. A night may be decided again. */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
   const today = dayNumber(runDate)
@@ -73,10 +69,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   })
 }
 
-/**
- * Reads the results for queries that were sampled and answered on earlier nights, unless these results are already
- * recorded.
- */
+/** Reads the results for queries that were sampled on earlier nights, unless the results are already recorded. */
 async function readOutcomes(
   db: Database,
   { list, runDate }: CadenceNight,

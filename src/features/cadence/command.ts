@@ -184,10 +184,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/**
- * Estimates, with bounds, how many skipped queries hid a move. The estimate is based on the random samples of recent
- * nights.
- */
+/** Estimates how many skipped queries hid a move, from the random samples of recent nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

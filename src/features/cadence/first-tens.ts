@@ -13,10 +13,7 @@ interface FirstTenOrder {
   readonly api: string
   /** If true, only answers from the list's own runs are used, as if there were no other lists. */
   readonly own: boolean
-  /**
-   * If true, the computed top tens are stored. Each night needs two months of answers, and computing their top tens
-   * from the results again would take several times as long.
-   */
+  /** If true, the top tens are stored. Each night needs two months of them, and computing them is slow. */
   readonly store: boolean
 }
 
@@ -24,10 +21,7 @@ interface FirstTenOrder {
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
-  /**
-   * Packed top tens. For each answer, oldest first: the day, the depth, the number of pages, and a number for each
-   * page.
-   */
+  /** For each answer, oldest first: the day, the depth, the number of pages, and a number for each page. */
   readonly first_tens: Buffer
 }
 
@@ -79,10 +73,7 @@ const storing = sql`
   order by search_id
   on conflict do nothing`
 
-/**
- * SQL that computes an answer's top ten from the results: one number per page. A page has the same number on every
- * server.
- */
+/** SQL that computes an answer's top ten as one number per page. A page has the same number on every server. */
 const shown = sql`
   select
     -- The depth may exceed an int2, and depth beyond 10 does not matter here.
@@ -96,10 +87,7 @@ const shown = sql`
   where held.search_id = answers.id
     and held.position between 1 and 10`
 
-/**
- * Selects the queries that were on the list when it was last read. With `own`, selects all queries that were ever on
- * the list.
- */
+/** Selects the queries that were on the list when it was last read or, with `own`, at any time. */
 function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags
@@ -148,7 +136,6 @@ export async function readHistoryLists(
       'lists.name',
       // Null if no answer reported a cost.
       eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
-      // First night for which a cadence was decided; null if there is no such night.
       eb
         .selectFrom('cadence_nights')
         .select(({ fn }) => fn.min('run_date').as('first'))

@@ -1,5 +1,4 @@
-// Decides which of a list's queries are bought tonight, based on the differences between their answers. All rules are
-// pure functions.
+// Decides which of a list's queries are bought tonight, based on the differences between their answers.
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
@@ -8,16 +7,11 @@ import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /**
-   * Number from 0 to 1 that is constant for each query. It determines whether the interval is rounded up or down, so
-   * that similar queries do not become due on the same night.
-   */
+  /** Constant number from 0 to 1 that rounds the interval, so that similar queries are due on different nights. */
   readonly spread: number
   /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
   readonly steps: readonly Comparison[]
-  /** Newest answer to the query; null if no answer is known. */
   readonly last: FirstTen | null
-  /** The answer before the newest answer; null if there is no such answer. */
   readonly before: FirstTen | null
 }
 
@@ -29,10 +23,7 @@ export interface CadenceRules {
   readonly share: number
 }
 
-/**
- * A list's maximum cost, as a share of the cost of daily buying: one half, minus a margin for new queries and for
- * queries that are bought early.
- */
+/** Maximum share of the cost of daily buying: one half, minus a margin for queries that are new or bought early. */
 export const usualShare = 0.48
 
 /** Number of nights for which a query is observed, and bought every night, before it may be skipped. */
@@ -48,9 +39,7 @@ interface CadenceDecision {
   readonly why: string
 }
 
-/**
- * Decides, for each query on a list, whether it is bought on a night. The same facts always give the same decisions.
- */
+/** Decides for each query whether it is bought on a night. The same facts always give the same decisions. */
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
@@ -103,10 +92,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/**
- * Finds skipped queries to buy early, because a related query (one that shares pages with the skipped query) has moved
- * since the skipped query was last bought.
- */
+/** Finds skipped queries to buy early: a query that shares pages with them has moved since their last answer. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -127,21 +113,16 @@ function wokenIn(
   return woken
 }
 
-/** A query with its expected number of changes per night. */
 interface Paced extends Pick<KnownQuery, 'spread'> {
   readonly rate: number
 }
 
-/**
- * Minimum patience. With this patience, a query that changes once in a hundred nights is bought every three or four
- * nights.
- */
+/** With this minimum patience, a query that changes once in a hundred nights is bought every three or four nights. */
 const leastPatience = 0.75
 
 /**
- * Computes the number of nights between two purchases: patience divided by the cube root of the changes per night. For
- * a given number of purchases, this rule minimizes the sum of the squared delays of all changes. A query that changes
- * eight times as often has half the interval.
+ * Number of nights between two purchases: patience divided by the cube root of the changes per night. For a given
+ * number of purchases, this rule minimizes the sum of the squared delays of all changes.
  */
 function intervalFor({ rate, spread }: Paced, patience: number, longest: number): number {
   const nights = Math.floor(patience / Math.cbrt(rate) + spread)
@@ -161,8 +142,7 @@ function patienceFor(
     }, 0)
   if (cost(leastPatience) <= allowed) return leastPatience
   let below = leastPatience
-  // With this patience, even the query that changes most often has the longest interval, so a higher patience saves
-  // nothing.
+  // With this patience, even the query that changes most often has the longest interval.
   const mostRestless = queries.reduce((most, { rate }) => Math.max(most, rate), 0)
   let above = longest * Math.max(1, Math.cbrt(mostRestless))
   for (let halving = 0; halving < 20; halving++) {
@@ -177,16 +157,12 @@ function patienceFor(
 const first = { changes: 0.5, nights: 2 }
 /** Half-lives of the weights, in nights: for the long-term rate (`usual`) and for the current rate (`now`). */
 const halfLives = { usual: 28, now: 3 }
-/**
- * Weight of the long-term rate in the estimate of the current rate, in nights. With this weight, one change shortens
- * the interval of a stable query, and a few stable nights lengthen the interval again.
- */
+/** Weight of the long-term rate, in nights. One change shortens an interval, and a few stable nights lengthen it. */
 const trust = 4
 
 /**
- * Estimates the expected changes per night: observed changes divided by observed nights, with more weight on recent
- * nights. Returns the higher of the long-term rate and the current rate, because a series of changes starts with a
- * single change.
+ * Estimates the changes per night, with more weight on recent nights. Returns the higher of the long-term and the
+ * current rate, because a series of changes starts with a single change.
  */
 function changeRate(steps: readonly Comparison[], today: number): number {
   const usual = estimate(steps, today, { ...first, halfLife: halfLives.usual })
@@ -214,10 +190,7 @@ function estimate(
 
 /** Two queries that share at least this many top-ten pages count as related. */
 const leastShared = 4
-/**
- * A page that occurs in more answers than this does not make queries related. For example, a home page may occur in
- * every answer.
- */
+/** A page that occurs in more answers than this, such as a home page, does not make queries related. */
 const mostAnswers = 50
 
 interface Shelf {
@@ -243,9 +216,7 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/**
- * Share of the skippable queries that are bought every night as a sample, to measure the moves that skipping misses.
- */
+/** Share of the skippable queries that are bought every night as a sample, to measure the missed moves. */
 const chanceShare = 0.05
 
 /** Computes a pseudo-random number from 0 to 1. The same words always give the same number. */
@@ -273,14 +244,8 @@ export interface Comparison {
 
 const firsts = 10
 
-/**
- * Finds the pages that entered or left the top ten. Only positions within the depth of both answers are compared.
- * Returns null if the answers can't be compared.
- */
-export function movesBetween(
-  before: FirstTen,
-  after: FirstTen,
-): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
+/** Pages that entered or left the top ten, within the depth of both answers; null if the answers can't be compared. */
+export function movesBetween(before: FirstTen, after: FirstTen) {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
   // Answers with the same pages share one array, so this comparison is fast in the usual case that nothing changed.
@@ -298,7 +263,6 @@ function reaching({ pages }: FirstTen, places: number): readonly number[] {
   return places < firsts ? pages.slice(0, places) : pages
 }
 
-/** Compares two answers; null if the answers can't be compared. */
 export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
   const moves = movesBetween(before, after)
   if (moves === null) return null

@@ -18,19 +18,14 @@ export interface CadenceReceipt {
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /**
-   * Sampled queries that were compared with their previous answer. `moved` counts the queries among them that had
-   * moved.
-   */
+  /** Sampled queries that were compared with their previous answer, and the number of these that had moved. */
   readonly compared: number
   readonly moved: number
 }
 
-const recentNights = 28
-
 /** Reads all adaptive lists, each with totals over the nights in the last four weeks. */
 export function readCadenceReceipts(db: Database) {
-  return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: recentNights })
+  return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: 28 })
 }
 
 /** A night of an adaptive list, possibly from before the list became adaptive. */
@@ -42,10 +37,7 @@ export interface CadenceNightCost {
   readonly credits_saved: number | null
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
-  /**
-   * Estimated number of skipped queries that hid a move, based on the sampled queries. Also null if no sampled query
-   * was compared.
-   */
+  /** Estimated number of skipped queries that hid a move; null if no sampled query was compared. */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null

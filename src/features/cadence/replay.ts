@@ -1,5 +1,4 @@
-// Replays a list's past nights as if the list had been adaptive, and estimates the calls that skipping saves and the
-// moves that it misses.
+// Replays a list's past nights as if the list had been adaptive, and estimates the saved calls and the missed moves.
 
 import { groupBy } from '../../base/query.ts'
 import {
@@ -33,7 +32,6 @@ export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-/** Replays a list's nights as if the adaptive cadence had applied from the first night. */
 export function replayNights(
   histories: readonly QueryHistory[],
   rules: CadenceRules,
@@ -61,10 +59,7 @@ export function replayNights(
   })
 }
 
-/**
- * Returns the queries that were on the list when it was last read before a night. A query belongs to the list from its
- * first answer to its last.
- */
+/** Queries that were on the list before a night. A query belongs to the list from its first answer to its last. */
 function membersAt(
   histories: readonly QueryHistory[],
   { day, before }: { day: number; before: number },
@@ -76,7 +71,6 @@ function membersAt(
   })
 }
 
-/** Returns the nights of all histories, each with the queries that were answered on that night. */
 function nightsOf(histories: readonly QueryHistory[]) {
   const answers = histories.flatMap(({ id, firstTens }) =>
     firstTens.map((firstTen) => ({ id, firstTen })),
@@ -99,10 +93,7 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
 /** A move counts as seen in time if the delay, compared with daily buying, is at most this many nights. */
 const inTimeNights = 2
 
-/**
- * Adds up a replay's nights, for the given queries. The bounds are Wilson's interval, with each query's moves as one
- * cluster.
- */
+/** Adds up a replay's nights for the given queries. Each query's moves are one cluster. */
 export function sumUp(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -196,11 +187,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/**
- * Estimates how many of the queries that could be skipped (`resting`) hid a move. The estimate uses the sampled queries
- * (`drawn`) and the number of sampled queries that had moved (`moved`). The sample is random, so it represents all
- * queries that could be skipped. The bounds are Wilson's interval with continuity correction.
- */
+/** Estimates how many of the `resting` queries hid a move, from a random sample of the skippable queries. */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
@@ -223,9 +210,8 @@ export interface Bounds {
 const z = 1.96
 
 /**
- * Computes Wilson's interval with continuity correction for `some` of `many`. The interval errs on the wide side, even
- * if none or all of a few observations are positive. `many` is the effective number of independent observations, and
- * may be fractional.
+ * Wilson's interval with continuity correction for `some` of `many`. `many` is the effective number of independent
+ * observations, and may be fractional.
  */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
@@ -241,10 +227,7 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/**
- * Computes Wilson's interval for clustered observations. A query's moves tend to be late together, so they count as
- * fewer independent observations. The variance between clusters determines the effective number of observations.
- */
+/** Wilson's interval for clusters. A query's moves tend to be late together, so they are not independent. */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)

@@ -34,10 +34,7 @@ import {
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
 const historyList = 'demo-history'
-/**
- * List that is bought daily in the first half of the nights and adaptively in the second half, so that both cadences
- * can be compared.
- */
+/** List that is bought daily in the first half of the nights and adaptively in the second half, for comparison. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -106,10 +103,7 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/**
- * Buys the nights' answers from a separate service. The service injects faults if the demo covers a month or runs
- * without flags.
- */
+/** Buys the nights' answers from a separate service, which injects faults with `--faults` and without any flag. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -144,19 +138,12 @@ function readNights(typed: string, faults: boolean): number {
   )
 }
 
-/**
- * Returns a copy of the `Mill` that buys from a different URL with a different key and account. The answers are still
- * marked as sandbox.
- */
-function withApi(
-  mill: Mill,
-  { url, key, account }: { url: string; key: string; account: string },
-): Mill {
+/** Copy of the `Mill` that buys from another address and account. Its answers are still marked as sandbox. */
+function withApi(mill: Mill, { url, key, account }: { url: string; key: string; account: string }) {
   const supplier = { ...mill.supplier, account }
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** Prints the demo's adaptive list, and the calls that the cadence saved. */
 async function showReceipts({ db }: Mill): Promise<void> {
   const lists = (await readCadenceReceipts(db)).filter(({ list }) => list === restingList)
   print(`\nADAPTIVE CADENCE, in the second half of the nights (${npmRun('cadence')}):\n`)
@@ -179,7 +166,6 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
   await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
-/** Prints the commands that show the effects of the month's faults. */
 function showMonth(): void {
   print("\nThe month's faults and their effects:")
   print(
@@ -242,7 +228,6 @@ group by d.host
 order by queries desc, d.host
 limit 5`
 
-/** True if the database contains an answer that was paid for with real credits. */
 async function hasLiveAnswers(db: Database): Promise<boolean> {
   const live = await db
     .selectFrom('searches')

@@ -41,10 +41,7 @@ export const leastNights = 12
 const usualNights = 4
 const plannedPurposes = Object.keys(purposes) as readonly Purpose[]
 
-/**
- * Chooses a night's fault; null for a normal night. The first nights are normal. After them, each fault occurs once, at
- * regular intervals.
- */
+/** Chooses a night's fault; null for a normal night. After the first nights, each fault occurs once. */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / plannedPurposes.length)
   const since = night - usualNights
@@ -58,10 +55,7 @@ export function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/**
- * Half the cost, in credits, of the given nights, five spare nights and the external spend. This is the account's
- * initial balance, and the same amount is added halfway through the nights.
- */
+/** Half the credits that the nights, five spare nights and others need. The second half is added halfway through. */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -98,13 +92,11 @@ export async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today. If the history ended today, all queries on an adaptive list would already have an
-    // answer for the night, so this history ends yesterday.
+    // The sample was bought today, so an adaptive list would not be bought again. Its history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // The run dates are in the past, but the answers are bought today. The list name shows that the history is
-    // simulated.
+    // Answers for past run dates are bought today. The list name shows that the history is simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
     if (stage !== null) setTheStage(stage, { purpose, night, nights })
@@ -128,10 +120,7 @@ export async function runNights(
   return last
 }
 
-/**
- * Sets up a night's fault. Early in the history, another program spends credits from the account. Halfway through, the
- * account is topped up.
- */
+/** Sets up a night's fault. Others spend credits early in the history, and halfway through there is a top-up. */
 function setTheStage(
   stage: MonthStage,
   { purpose, night, nights }: { purpose: Purpose | null; night: number; nights: number },

@@ -1,5 +1,4 @@
-// Selects the related searches to add. Only new related searches that pass the filters are selected, most promising
-// first.
+// Selects the related searches to add: only new ones that pass the filters, most promising first.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -17,12 +16,7 @@ export interface SelectionRules {
 }
 
 /** Number of related searches that were examined but not selected, by reason. */
-interface LeftOut {
-  unwanted: number
-  twins: number
-  other_script: number
-  unusable: number
-}
+type LeftOut = Record<'unwanted' | 'twins' | 'other_script' | 'unusable', number>
 
 /** Selected related searches, most promising first. */
 export interface Chosen {
@@ -75,10 +69,7 @@ function reasonAgainst(
   return known.has(likeness(candidate)) ? 'twins' : null
 }
 
-/**
- * Key that is the same for queries with nearly the same results. The requested number of results does not affect the
- * key.
- */
+/** Key that is the same for queries with nearly the same results. The number of results does not affect the key. */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
@@ -91,10 +82,7 @@ export interface TypedFilter {
   readonly not?: readonly string[]
 }
 
-/**
- * Builds a filter. A text passes if it matches at least one --match, or if there is no --match. A text that matches a
- * --not never passes.
- */
+/** Builds a filter. A text passes if it matches any --match, or if there is none, and matches no --not. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))
@@ -145,7 +133,6 @@ const knownScripts: readonly (readonly [string, RegExp])[] = [
   ].map((name) => [name, new RegExp(`\\p{Script=${name}}`, 'u')] as const),
 ]
 
-/** Returns the scripts of all letters in the given texts. */
 export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   const found = new Set<string>()
   for (const text of texts) {
@@ -183,10 +170,7 @@ export function twinKey(text: string): string {
   return [...new Set(wordsOf(text).map(singular))].toSorted().join(' ')
 }
 
-/**
- * Strips common plural endings in English, Spanish, French and Portuguese. The result may not be a correct word,
- * because it is only used to compare texts.
- */
+/** Strips common plural endings in English, Spanish, French and Portuguese. The result is only used for comparison. */
 function singular(word: string): string {
   if (word.length < 4 || !/^\p{L}+$/u.test(word)) return word
   return word

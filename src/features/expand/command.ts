@@ -95,7 +95,6 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   ]
 }
 
-/** Formats the queries as a table. The parameter column is shown if any query has parameters. */
 function queryTable(queries: readonly RelatedQuery[]): string {
   const variants = queries.map(variantOf)
   const varied = variants.some((variant) => variant !== '')

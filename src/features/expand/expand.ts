@@ -43,7 +43,6 @@ export interface ExpandOrder {
 export interface ExpandPrompts {
   /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
-  /** Shows the queries that are added or would be added. */
   readonly show: (found: Takeable) => void
 }
 
@@ -63,18 +62,12 @@ export interface ExpandOutcome {
   readonly found: Takeable | null
   /** Number of queries that were added earlier and are planned again. */
   readonly again: number
-  /**
-   * New budget of an open run whose old budget was higher than the remaining credits; null if the budget is unchanged.
-   */
+  /** New budget of an open run whose old budget exceeded the remaining credits; null if the budget is unchanged. */
   readonly lowered: number | null
 }
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
-export async function expand(
-  desk: ExpandDesk,
-  order: ExpandOrder,
-  prompts: ExpandPrompts,
-): Promise<ExpandOutcome> {
+export async function expand(desk: ExpandDesk, order: ExpandOrder, prompts: ExpandPrompts) {
   // Each retry means that another process made progress, so this many retries are never needed.
   for (let tries = 0; tries < 20; tries += 1) {
     const state = await readState(desk, order)
@@ -148,8 +141,7 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
     name: order.into,
     source: state.list,
     origin: state.origin,
-    // The queries are divided into priority bands, most promising first. If purchases stop early, the least promising
-    // queries remain.
+    // Queries are divided into priority bands. If purchases stop early, the least promising queries remain.
     queries: queries.map((query, index) => ({
       ...query,
       priority: priorities.usual + Math.floor((index * bands) / queries.length),
@@ -180,13 +172,9 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
 type ExpandStep =
   /** Workers have not yet bought answers to all added queries. */
   | { readonly kind: 'wait'; readonly round: number }
-  /**
-   * Queries were added earlier but never bought, because planning was interrupted or credits ran out. They are planned
-   * before new queries are added.
-   */
+  /** Added queries were never bought, because planning was interrupted or credits ran out. They are planned first. */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
   | TakeStep
-  /** The credits are used up. */
   | { readonly kind: 'spent' }
 
 /** Credits are left, and the answers of the rounds `from` to `until` may contain more related searches. */
@@ -197,13 +185,11 @@ interface TakeStep {
   readonly share: number
 }
 
-/** Rounds of an expansion so far, and the remaining credits. */
 export interface RoundsState {
   readonly rounds: readonly Round[]
   /** True while the target list has an open run. */
   readonly busy: boolean
   readonly depth: number
-  /** Credits that are left in the given budget. */
   readonly left: number
   /** Highest observed price of the cheapest price class. */
   readonly price: number
@@ -246,10 +232,7 @@ async function preview(
 }
 
 /** Plans a run of added queries that have no run yet; returns null if another process is planning the same queries. */
-async function planUnasked(
-  { desk, order, state }: Expansion,
-  into: number,
-): Promise<number | null> {
+async function planUnasked({ desk, order, state }: Expansion, into: number) {
   const { db, config } = desk
   const expanding = { into, origin: state.origin }
   await readyUnasked(db, expanding)
@@ -274,10 +257,8 @@ async function planUnasked(
   }
 }
 
-/** State of an expansion: the rounds so far, and the credits that are left. */
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
-/** Reads everything needed to decide the next step. */
 async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order: ExpandOrder) {
   const lists = await findLists(db, order)
   const expanding = { into: lists.into, origin: supplier.origin }
@@ -286,7 +267,6 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
     ...lists,
     origin: supplier.origin,
     rounds: await readRounds(db, expanding),
-    /** Unfinished runs of the target list. */
     openRuns: await readOpenRuns(db, lists.into),
     used,
     left: Math.max(0, order.credits - used),
@@ -294,10 +274,7 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   }
 }
 
-/**
- * Finds the ids of the source list and the target list. A target list that does not exist yet gets the id 0, which no
- * list has. Rejects a list that is used for something else.
- */
+/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects a list that has another use. */
 async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
@@ -316,10 +293,7 @@ async function findLists(db: Database, order: ExpandOrder) {
   )
 }
 
-/**
- * Returns a function that estimates the price of a query. The price is at least one credit, so that the budget is used
- * up eventually.
- */
+/** Returns a function that estimates a price. It is at least one credit, so that the budget is used up eventually. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {

@@ -16,7 +16,6 @@ interface Expanding {
 
 export type Round = Awaited<ReturnType<typeof readRounds>>[number]
 
-/** Reads a target list's rounds so far. */
 export async function readRounds(db: Database, { into, origin }: Expanding) {
   return db
     .selectFrom('expansions')
@@ -44,10 +43,7 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .execute()
 }
 
-/**
- * Adds up the credits that the list's runs have used or reserved. For a call with an unknown cost, the reserved credits
- * count.
- */
+/** Credits that the list's runs have used or reserved. The reserved credits count if a call's cost is unknown. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
     .selectFrom('runs')
@@ -71,7 +67,6 @@ export async function readUsed(db: Database, { into, origin }: Expanding): Promi
   return used
 }
 
-/** Reads the list's unfinished runs, oldest first. */
 export async function readOpenRuns(db: Database, into: number): Promise<readonly number[]> {
   const open = await db
     .selectFrom('runs')
@@ -107,7 +102,6 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
   return source?.name ?? null
 }
 
-/** Related searches to be added to a target list. */
 interface SelectionOrder {
   readonly name: string
   /** Id of the list being expanded. */
@@ -118,10 +112,7 @@ interface SelectionOrder {
   readonly before: number
 }
 
-/**
- * Adds all selected related searches or none of them. Returns null if another process has added related searches in the
- * meantime, because the selection did not account for them.
- */
+/** Adds all selected related searches, or returns null if another process has added some since the selection. */
 export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
   const { name, source, origin, queries, before } = taking
   return db.transaction().execute(async (trx) => {
@@ -141,26 +132,16 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
   })
 }
 
-/**
- * Makes the unplanned and never-bought queries the current members of the list. The next run is planned from these
- * members. A query with a call was bought, even if the call failed, so it is not included.
- */
+/** Makes the queries that were never bought the members of the list, because the next run is planned from members. */
 export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
   await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
 }
 
-/**
- * Limits the budget of the list's open run to the credits that the expansion may still use. A list has at most one such
- * run. Returns the new budget if the budget was lowered. The run's row is locked, so that no query is bought between
- * reading and writing.
- */
-export async function lowerBudget(
-  db: Database,
-  expanding: Expanding,
-  credits: number,
-): Promise<number | null> {
+/** Limits the budget of the list's only open run to the remaining credits. Returns the budget if it was lowered. */
+export async function lowerBudget(db: Database, expanding: Expanding, credits: number) {
   const { into } = expanding
   return db.transaction().execute(async (trx) => {
+    // The run's row is locked, so that no query is bought between reading and writing.
     const open = await trx
       .selectFrom('runs')
       .select(['id', 'budget as most', 'budget_used as gone'])
@@ -177,21 +158,14 @@ export async function lowerBudget(
   })
 }
 
-/**
- * Error for a plan whose queries were planned or changed by another process in the meantime. The plan is rolled back.
- */
+/** Error for a plan whose queries were planned or changed by another process in the meantime. */
 export class TakenElsewhere extends Error {}
 
 /**
- * Links the queries that have no run yet to the given run, within the transaction that plans the run. The budgets of
- * earlier runs are reduced to the credits that they have used. Therefore, all runs together never exceed the
- * expansion's credits.
+ * Links the queries that have no run yet to the run that is being planned. Reduces the budgets of earlier runs to the
+ * credits that they have used, so that all runs together never exceed the expansion's credits.
  */
-export async function recordRun(
-  trx: Transaction,
-  run: number,
-  { into, origin }: Expanding,
-): Promise<void> {
+export async function recordRun(trx: Transaction, run: number, { into, origin }: Expanding) {
   const linked = await trx
     .updateTable('expansions')
     .set({ run_id: run })
@@ -235,7 +209,6 @@ export async function recordRun(
     .execute()
 }
 
-/** Cost and yield of one round of an expansion. */
 export interface RoundYield {
   readonly round: number
   readonly queries: number
@@ -263,7 +236,6 @@ export async function readRoundYields(
   })
 }
 
-/** A round of an expanded list, with the list's name. */
 export interface FrontierRound extends Pick<
   RoundYield,
   'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
@@ -284,10 +256,7 @@ export interface FrontierSources {
   readonly list: number
   /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
-  /**
-   * First round whose answers are used: 0 is the list itself, and 1 is the round of the first added queries. `until` is
-   * the last round.
-   */
+  /** First and last round whose answers are used. 0 is the list itself, and 1 the round of the first added queries. */
   readonly from: number
   readonly until: number
   readonly origin: string
@@ -303,17 +272,13 @@ export interface RelatedQuery extends Query {
   readonly weight: number
 }
 
-/** Totals about the related searches that are candidates. */
 export interface Frontier {
   /** Number of queries whose newest answers were used. */
   readonly answered: number
   readonly candidates: number
 }
 
-/**
- * Stores all candidates in the transaction's temporary tables, most promising first. A related search gets the
- * parameters of its source query: language, country, place, device and number of results.
- */
+/** Stores all candidates in temporary tables, most promising first. They get the parameters of their source queries. */
 export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {
   await prepareReading(trx, { origins: sources.origin })
   // The first table holds the source queries, each with its newest answer and its weight.
@@ -322,8 +287,7 @@ export async function rankFrontier(trx: Transaction, sources: FrontierSources): 
   // The second table holds the distinct related searches of these answers, normalized like queries.
   await trx.executeQuery(statement('gather_frontier_texts', {}))
   await sql`analyze pg_temp.frontier_texts (id)`.execute(trx)
-  // The last table holds the new related searches, ordered by the number and weight of the queries that they are
-  // related to.
+  // The last table holds the new related searches, ordered by the number and weight of their source queries.
   await trx.executeQuery(statement('rank_frontier', {}))
   return only(await readRows<Frontier>(trx, 'count_frontier', {}))
 }

@@ -154,7 +154,6 @@ async function notesOf(db: Database, subject: Forgettable): Promise<readonly str
   ]
 }
 
-/** Rejects flags that do not specify exactly one subject. */
 function checkFlags({ list, query }: ForgetFlags): void {
   if ((list === undefined) === (query === undefined)) {
     throw new Misuse(
@@ -163,10 +162,7 @@ function checkFlags({ list, query }: ForgetFlags): void {
   }
 }
 
-/**
- * Finds the list or query that the flags name, with a description and its queries; null if no such list or query
- * exists.
- */
+/** Finds the list or query that the flags name, with a description and its queries; null if it does not exist. */
 export async function findSubject(db: Database, flags: ForgetFlags) {
   checkFlags(flags)
   if (flags.list !== undefined) {
@@ -182,7 +178,6 @@ export async function findSubject(db: Database, flags: ForgetFlags) {
   return { subject, said: `query ${JSON.stringify(q)}`, queries }
 }
 
-/** Throws an error that says that the list or query does not exist. */
 async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
@@ -205,8 +200,7 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
         eb.exists(tasks.where(oneOf('t.query_id', subject.ids))),
-        // If an answer in the database contains the text as a related search, answers from any archived day may contain
-        // it too.
+        // If an answer in the database suggests the text, answers from any archived day may suggest it too.
         eb.exists(relatedTo(subject.q)),
       ])
     })

@@ -83,11 +83,7 @@ function relatedRows(db: Database, q: string) {
 }
 
 /** Deletes a subject's data in atomic batches. After an interruption, call the function again to continue. */
-export async function forgetSubject(
-  db: Database,
-  subject: Forgettable,
-  onDeleted: OnDeleted,
-): Promise<DeletedRows> {
+export async function forgetSubject(db: Database, subject: Forgettable, onDeleted: OnDeleted) {
   const texts = await forgetTexts(db, subject)
   await markDays(db)
   const related = subject.kind === 'list' ? {} : await forgetRelated(db, subject.q, onDeleted)
@@ -107,10 +103,7 @@ export async function forgetSubject(
   return sumRows([texts, related, facts, members, words])
 }
 
-/**
- * Marks a list as forgotten after its queries and members have been deleted; returns false if the list was read again
- * in the meantime.
- */
+/** Marks a list as forgotten after its data was deleted; returns false if the list was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
   // Sums that were stored in the meantime contain the list name.
@@ -118,7 +111,6 @@ export async function sealList(db: Database, list: List): Promise<boolean> {
   return ended
 }
 
-/** Continues an interrupted forget command. */
 export async function finishForgetting(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   const gone = sumRows([await forgetQueries(db, onDeleted), await forgetWords(db)])
   await clearDays(db)
@@ -143,9 +135,7 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 
 const relatedAtOnce = 1000
 
-/**
- * Deletes a query from the related searches of other queries, and deletes the bodies of the answers that contain it.
- */
+/** Deletes a query from other queries' related searches, along with the bodies of the answers that contain it. */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
     .insertInto('forgetting_words')
@@ -170,7 +160,6 @@ async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Pro
   return gone
 }
 
-/** Deletes the related search from the next batch of answers. */
 async function removeRelated(trx: Transaction<DB>, after: number): Promise<DeletedRows> {
   const rows = await trx
     .deleteFrom('search_related_searches')
@@ -194,11 +183,7 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
 }
 
 /** Deletes the list's data about queries that other lists also contain. */
-async function forgetMembers(
-  db: Database,
-  list: number,
-  onDeleted: OnDeleted,
-): Promise<DeletedRows> {
+async function forgetMembers(db: Database, list: number, onDeleted: OnDeleted) {
   const gone: Record<string, number> = {}
   for (const table of mentionTables) {
     const some = db.selectFrom(table).where('list_id', '=', list).limit(portion)
@@ -208,10 +193,7 @@ async function forgetMembers(
   return gone
 }
 
-/**
- * Marks the list itself as forgotten, as the last step. The list's runs and their costs remain under a placeholder
- * name. Returns false if the list was read again in the meantime. Planning a list takes the same lock.
- */
+/** Keeps the list's runs and costs under a placeholder name. Planning a list takes the same lock. */
 async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolean> {
   await lockList(trx, name)
   const open = trx.selectFrom('runs').where('state', 'in', ['planning', 'open'])
@@ -221,8 +203,7 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
     .unionAll(open.where('list_id', '=', id))
   if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
   await trx.deleteFrom('expansions').where('list_id', '=', id).execute()
-  // Related searches from this list that were added to other lists stay there, but the queries that they came from are
-  // no longer recorded.
+  // Other lists keep the related searches that they got from this list, but no longer record the source queries.
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
@@ -248,10 +229,7 @@ const queriesAtOnce = 20
 const answersAtOnce = 200
 const tasksAtOnce = 2000
 
-/**
- * Forgets the queries in `forgetting_queries` in atomic batches. Answers are deleted together with their tasks, but
- * calls and their costs remain. A query that is in use again is skipped.
- */
+/** Forgets the queries in `forgetting_queries` in batches. A query that is in use again is skipped. */
 async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (;;) {
@@ -302,8 +280,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
     .columns(['task_id', 'run_id'])
     .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
     .onConflict((conflict) => conflict.doNothing())
-  // Each call's mark is replaced, so that a late answer matches no call and is not stored, and no process requests it
-  // again.
+  // Each call gets a new mark, so that a late answer matches no call, and no process requests the answer again.
   const calls = trx
     .updateTable('calls')
     .set({ query_id: nobody, error_message: null })
@@ -323,10 +300,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
   }
 }
 
-/**
- * Deletes the queries that nothing else refers to. Other writers are locked out in the meantime, because a list that is
- * being planned could refer to an existing query. Planning commits a list's queries together with the run.
- */
+/** Deletes unused queries. Locks out other writers, because a list that is being planned could refer to a query. */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)
@@ -392,11 +366,9 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return gone
 }
 
-// Marker entry in the table of words to delete. After an interruption, only this entry shows that the sums must be
-// deleted.
+// Entry in the table of words to delete. After an interruption, only this entry shows that the sums must be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
-/** Records that the sums must be deleted, so that an interrupted command can be continued. */
 async function markDays(db: Database): Promise<void> {
   await db
     .insertInto('forgetting_words')
@@ -405,10 +377,7 @@ async function markDays(db: Database): Promise<void> {
     .execute()
 }
 
-/**
- * Deletes the sums of all days, because they contain labels and domains. The sums are computed again from the remaining
- * data.
- */
+/** Deletes the sums of all days, which contain labels and domains. They are computed again from the remaining data. */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   for (const table of sumTables) {
@@ -432,15 +401,8 @@ async function clearDays(db: Database): Promise<void> {
 const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 
-/**
- * Deletes rows from a table in portions until none are left. A query selects the addresses of the next rows. Returns
- * the number of deleted rows.
- */
-async function clear(
-  db: Database,
-  table: keyof DB,
-  some: Expression<{ place: string }>,
-): Promise<number> {
+/** Deletes the rows that a query selects by address, in portions; returns the number of deleted rows. */
+async function clear(db: Database, table: keyof DB, some: Expression<{ place: string }>) {
   const change = db
     .deleteFrom(table)
     .where(({ eb, fn }) => eb(rowPlace, '=', fn.any(fn<string[]>('array', [some]))))

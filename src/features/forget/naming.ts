@@ -34,14 +34,8 @@ export function relatedTo(q: string) {
 /** Tables whose rows belong to an answer and are deleted with it. */
 export const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
-/**
- * Deletes answers with their bodies. Records the dictionary entries that the answers refer to, so that unused entries
- * are deleted later.
- */
-export async function removeAnswers(
-  trx: Transaction<DB>,
-  answers: readonly number[],
-): Promise<DeletedRows> {
+/** Deletes answers and their bodies. Records the dictionary entries that may now be unused, to delete them later. */
+export async function removeAnswers(trx: Transaction<DB>, answers: readonly number[]) {
   await trx.executeQuery(statement('note_words', { answers }))
   await trx
     .deleteFrom('seen_pages')
@@ -82,7 +76,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Maximum number of retries. The retries must last longer than it takes to plan a large list, which can be minutes. */
+/** Together, the retries must last longer than it takes to plan a large list, which can be minutes. */
 const mostTries = 1_200
 
 /** Runs a batch, and retries it after a conflict with another writer of the same rows or with list planning. */

@@ -14,7 +14,6 @@ interface PruneOptions {
   readonly yes?: true
 }
 
-/** Deletes raw bodies older than a given age, or only counts them for a preview. Prints the number of bodies. */
 export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
@@ -43,10 +42,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
 // Number of bodies per transaction. It is small enough that settlements do not wait noticeably for locks or the disk.
 const batch = 2000
 
-/**
- * Counts the bodies that `pruneBodies` would delete, and adds up their sizes as received. Also counts the bodies of
- * unreadable answers, because such an answer can't be parsed again after its body is deleted.
- */
+/** Counts the bodies that `pruneBodies` would delete. Unreadable answers can't be parsed again without their bodies. */
 export function countBodies(db: Database, olderMs: number) {
   return db
     .selectFrom('raw_answers as r')
@@ -62,11 +58,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/**
- * Deletes the raw bodies that were received before the limit, in small transactions. Returns the number of deleted
- * bodies. The limit is a fixed time that is recorded before anything is deleted. If the limit moved, bodies older than
- * the recorded limit could remain.
- */
+/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, so that it is fixed. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

@@ -32,8 +32,7 @@ export function aloneIn(list: number) {
     .innerJoin('runs as r', 'r.id', 't.run_id')
     .innerJoin('lists as l', 'l.id', 'r.list_id')
     .select('t.query_id')
-  // Forgotten lists are ignored. A query that a forgotten list shared with other lists is deleted with the last of
-  // those lists.
+  // A query that a forgotten list shared with other lists is deleted with the last of those lists.
   const others = bought.where('l.id', '<>', list).where('l.forgotten_at', 'is', null)
   return listed
     .where('list_id', '=', list)
@@ -45,10 +44,7 @@ export function aloneIn(list: number) {
 /** Obstacles: unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/**
- * Maximum delay of a late answer. The call, the server's grace period and the time to store the answer add up to far
- * less.
- */
+/** Maximum delay of a late answer. The call, the server's grace period and storing the answer take far less. */
 const lateAnswersMs = 10 * 60_000
 
 /** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */

@@ -18,10 +18,7 @@ import type { DB } from '../../base/database/schema.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
 import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
 
-/**
- * Builds a case-insensitive Postgres regular expression that finds a text as it was typed. It matches only whole words,
- * not parts of longer words.
- */
+/** Builds a case-insensitive Postgres regular expression that finds a text as whole words. */
 function wordPattern(text: string): string {
   const plain = text.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')
   return `(?<![[:alnum:]])${plain}(?![[:alnum:]])`
@@ -29,6 +26,7 @@ function wordPattern(text: string): string {
 
 /** Placeholder for a deleted text in a column that must not be empty. */
 const blank = '(forgotten)'
+const emptied = () => ({ content: '', reason: blank })
 
 interface Place {
   readonly table: keyof DB
@@ -37,10 +35,7 @@ interface Place {
   readonly set: object | null
 }
 
-/**
- * Describes a place in the database that may contain the text. The compiler checks that the columns belong to the
- * table.
- */
+/** A place in the database that may contain the text. The compiler checks that the columns belong to the table. */
 function placeIn<T extends keyof DB>(
   table: T,
   where: (eb: ExpressionBuilder<DB, T>) => Expression<SqlBool>,
@@ -126,11 +121,7 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   return [
     placeIn('alerts', (eb) => mentions(eb, [...named, 'said', 'question'], pattern), null),
     blanked('stops', 'detail', pattern),
-    placeIn(
-      'rejected_lines',
-      (eb) => mentions(eb, ['content', 'reason'], pattern),
-      () => ({ content: '', reason: blank }),
-    ),
+    placeIn('rejected_lines', (eb) => mentions(eb, ['content', 'reason'], pattern), emptied),
     blanked('cadences', 'why', pattern),
     blanked('tasks', 'error_message', pattern),
     blanked('calls', 'error_message', pattern),
@@ -156,11 +147,7 @@ function ofList({ id, name }: List): readonly Place[] {
       },
       untold,
     ),
-    placeIn(
-      'rejected_lines',
-      (eb) => eb('run_id', 'in', runs),
-      () => ({ content: '', reason: blank }),
-    ),
+    placeIn('rejected_lines', (eb) => eb('run_id', 'in', runs), emptied),
     placeIn(
       'alerts',
       (eb) => eb.or([eb('list', '=', name), eb('tag', '=', label), eb('run_id', 'in', runs)]),
@@ -182,10 +169,7 @@ function ofList({ id, name }: List): readonly Place[] {
   ]
 }
 
-/**
- * Changes or deletes all text about the subject outside of answers. Rows that triggers store about changed lines are
- * deleted last.
- */
+/** Changes or deletes all text outside of answers. Rows that triggers store about changed lines are deleted last. */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (const { table, where, set } of placesOf(subject)) {
@@ -220,9 +204,8 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
 }
 
 /**
- * Deletes the recorded entries in one table that neither an answer nor a page refers to. Writers are locked out of the
- * table in the meantime. Otherwise, a writer that found an entry before it was deleted could store an answer that
- * refers to it.
+ * Deletes the recorded entries that nothing refers to. Writers are locked out. Otherwise, a writer could find an entry
+ * before it is deleted, and then store an answer that refers to it.
  */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)

@@ -27,10 +27,7 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/**
- * Metrics by name, each with its meaning and its label name. Names and units follow Prometheus conventions. No label
- * contains a query, because the number of queries is unlimited.
- */
+/** Metrics by name, each with its meaning and its label name. No label is a query: there are too many queries. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
@@ -66,10 +63,7 @@ const described = {
   notices_given_up: ['Notices given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
-/**
- * Values of metrics. A value is one number, a number for each label, or null. Null means that the value is unknown, so
- * the metric is left out.
- */
+/** Values of metrics: one number, or a number for each label. A metric whose value is unknown (null) is left out. */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
@@ -115,10 +109,7 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
   }
 }
 
-/**
- * Registers all metrics; returns a function that sets their values. The function removes the values of labels that no
- * longer exist.
- */
+/** Registers all metrics; returns a function that sets their values, and removes labels that no longer exist. */
 function openFigures(registry: Registry): (figures: Figures) => void {
   const metrics = new Map(
     Object.entries(described).map(([name, [help, label]]) => {
@@ -141,12 +132,36 @@ function openFigures(registry: Registry): (figures: Figures) => void {
   }
 }
 
-/** The account's balance, reservations and stops. */
 async function accountFigures(
   db: Database,
   account: { readonly name: string; readonly kind: string; readonly floor: number },
 ): Promise<Figures> {
-  const found = await readAccount(db, account)
+  const found = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      shownBalance.as('remaining'),
+      'a.reserved',
+      'a.uncertain',
+      'a.in_flight',
+      'a.used_total as used',
+      floorInForce.as('floor'),
+      eb
+        .fn<string[]>('array', [
+          eb
+            .selectFrom('stops')
+            .select('stops.reason')
+            .whereRef('stops.account_id', '=', 'a.id')
+            .where('stops.cleared_at', 'is', null)
+            .where((stop) =>
+              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+            ),
+        ])
+        .as('stops'),
+    ])
+    .where('a.name', '=', account.name)
+    .where('a.kind', '=', account.kind)
+    .executeTakeFirst()
+  // The account has no row before its first call.
   if (found === undefined) return { credits_remaining: null, credits_above_floor: null }
   const { remaining, floor } = found
   const inForce = Math.max(floor ?? account.floor, 0)
@@ -160,7 +175,6 @@ async function accountFigures(
   }
 }
 
-/** Open tasks, live workers, and the time since each list last had a successful run. */
 function taskFigures(db: Database): () => Promise<Figures> {
   // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
@@ -201,37 +215,9 @@ async function forecastFigures(db: Database, supplier: Supplier): Promise<Figure
   }
 }
 
+/** Counts each list's suspect runs in the last seven days, and shows whether its newest run is suspect. */
 async function suspectFigures(db: Database): Promise<Figures> {
-  const lists = await countSuspects(db)
-  return {
-    nights_suspect: lists.map(({ list, nights }) => [list, nights]),
-    last_night_suspect: lists.map(({ list, last }) => [list, last ? 1 : 0]),
-  }
-}
-
-const restShare = 20
-
-/** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
-export function askSparingly<T>(
-  ask: () => Promise<T>,
-  now = () => performance.now(),
-): () => Promise<T> {
-  let kept: { readonly value: T; readonly until: number } | undefined
-  return async () => {
-    const began = now()
-    if (kept !== undefined && began < kept.until) return kept.value
-    const value = await ask()
-    const ended = now()
-    kept = { value, until: ended + restShare * (ended - began) }
-    return value
-  }
-}
-
-/**
- * Counts, for each list, the suspect runs judged in the last seven days, and shows whether the newest run is suspect.
- */
-function countSuspects(db: Database) {
-  return db
+  const lists = await db
     .selectFrom('runs')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
     .select((eb) => [
@@ -246,38 +232,28 @@ function countSuspects(db: Database) {
     .groupBy('lists.name')
     .orderBy('lists.name')
     .execute()
+  return {
+    nights_suspect: lists.map(({ list, nights }) => [list, nights]),
+    last_night_suspect: lists.map(({ list, last }) => [list, last ? 1 : 0]),
+  }
 }
 
-/** Reads an account's figures from the ledger; undefined before the account's first call. */
-function readAccount(db: Database, { name, kind }: { name: string; kind: string }) {
-  return db
-    .selectFrom('accounts as a')
-    .select((eb) => [
-      shownBalance.as('remaining'),
-      'a.reserved',
-      'a.uncertain',
-      'a.in_flight',
-      'a.used_total as used',
-      floorInForce.as('floor'),
-      eb
-        .fn<string[]>('array', [
-          eb
-            .selectFrom('stops')
-            .select('stops.reason')
-            .whereRef('stops.account_id', '=', 'a.id')
-            .where('stops.cleared_at', 'is', null)
-            .where((stop) =>
-              stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
-            ),
-        ])
-        .as('stops'),
-    ])
-    .where('a.name', '=', name)
-    .where('a.kind', '=', kind)
-    .executeTakeFirst()
+const restShare = 20
+
+/** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
+export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.now()) {
+  let kept: { readonly value: T; readonly until: number } | undefined
+  return async () => {
+    const began = now()
+    if (kept !== undefined && began < kept.until) return kept.value
+    const value = await ask()
+    const ended = now()
+    kept = { value, until: ended + restShare * (ended - began) }
+    return value
+  }
 }
 
-/** Reads, for each list, the seconds since the end of its newest run with a readable answer. */
+/** Reads when each list's newest run with a readable answer ended, in seconds since 1970. */
 function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')

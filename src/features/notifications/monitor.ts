@@ -57,8 +57,7 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
     await probeDatabase(db)
     return []
   } catch {
-    // The error message is not shown, because it contains the database address, and other people may read health
-    // probes.
+    // The error is not shown, because it contains the database's address, and other people may read health probes.
     return ['the database does not answer']
   }
 }
@@ -71,15 +70,12 @@ interface HealthOptions {
   readonly metrics: () => Promise<string>
 }
 
-export interface Health {
-  readonly port: number
-  close(): Promise<void>
-}
+export type Health = Awaited<ReturnType<typeof startHealth>>
 
 const answerWithinMs = 5_000
 
 /** Serves `/livez`, `/readyz` and `/metrics`. Without `host`, only this machine can connect. */
-export async function startHealth(options: HealthOptions): Promise<Health> {
+export async function startHealth(options: HealthOptions) {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
@@ -107,11 +103,7 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
   }
 }
 
-async function answer(
-  { problems, metrics }: HealthOptions,
-  url: string,
-  response: ServerResponse,
-): Promise<void> {
+async function answer({ problems, metrics }: HealthOptions, url: string, response: ServerResponse) {
   try {
     switch (url.split('?', 1).join('')) {
       case '/livez':

@@ -57,8 +57,7 @@ export function startNotices(
   }
 }
 
-// After a single tick, there may be no other process that sends notices. Therefore, the tick waits for a slow receiver,
-// but ends before the next minute's tick.
+// After a single tick, no other process may be there to send notices. The tick waits, but ends before the next tick.
 const sendWithinMs = 15_000
 
 /** Performs one check at the end of a tick. After a time limit, leaves the rest to the next process. */
@@ -81,9 +80,7 @@ export async function sendNotices(db: Database, options: NoticeOptions): Promise
   }
 }
 
-/**
- * Stores the events that no process has recorded yet, so that notices about them are sent even if this process dies.
- */
+/** Stores the events that no process has recorded yet, so that notices are sent even if this process dies. */
 export async function recordNotices(
   db: Database,
   { webhook: { events }, unattendedMs }: NoticeOptions,
@@ -109,15 +106,8 @@ export async function recordNotices(
   })
 }
 
-/**
- * Records the events that the tables show. Each event is recorded once, even if several processes check at the same
- * time.
- */
-export async function recordNews(
-  trx: Database,
-  since: Date,
-  kinds: readonly string[],
-): Promise<void> {
+/** Records each event that the tables show once, even if several processes check at the same time. */
+export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
   await lockName(trx, 'querymill notices')
   const parameters = { since, kinds, alerts: npmRun('alerts') }
   await trx.executeQuery(statement('take_news', parameters))
@@ -153,17 +143,13 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   }
 }
 
-// Longer than the time limit for a receiver. After this time, another process sends the notices that a killed process
-// had claimed.
+// Longer than the time limit for a receiver. Then another process sends the notices that a killed process had claimed.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
-/**
- * Status codes with which a receiver rejects only the notice at hand. After any other failure, the receiver would
- * reject other notices as well.
- */
+/** Status codes that reject only the notice at hand. After any other failure, other notices would be rejected too. */
 const ownFault = new Set([400, 413, 422])
 
 /** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
@@ -186,10 +172,7 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   }
 }
 
-/**
- * Sends a notice once. Returns null if the receiver accepted the notice, and otherwise the reason, with the receiver's
- * reply if there was a reply.
- */
+/** Sends a notice once. Returns null if the receiver accepted it, and otherwise the reason, with the reply if any. */
 async function tryOnce(webhook: Webhook, notice: Claimed) {
   try {
     const posted = await post(webhook, notice)
@@ -236,9 +219,7 @@ export async function claimNotice(
     .executeTakeFirst()
 }
 
-/**
- * Postpones a notice after a failure. If the notice was recorded too long ago, abandons it instead and returns `true`.
- */
+/** Postpones a notice after a failure. Returns true if the notice is too old, and was abandoned instead. */
 async function putOffNotice(
   db: Database,
   id: string,
@@ -260,7 +241,6 @@ async function putOffNotice(
 
 export type NoticeRow = Awaited<ReturnType<typeof listNotices>>[number]
 
-/** Reads the newest notices, newest first, with their delivery state. */
 export async function listNotices(db: Database, limit: number) {
   return db
     .selectFrom('notices')
@@ -290,7 +270,6 @@ export async function listNotices(db: Database, limit: number) {
     .execute()
 }
 
-/** Counts the waiting notices, and the notices that were abandoned in the last day. */
 export async function countNotices(db: Database) {
   return db
     .selectFrom('notices')
@@ -303,11 +282,7 @@ export async function countNotices(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/**
- * Finds tasks that have been open for the given time without a live worker. The time is counted from when the last
- * worker ended, or from when a run was created or reopened if that is later. The event is recorded once for each such
- * period.
- */
+/** Finds tasks that have been open for the given time without a live worker. Each such period is one event. */
 async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
   const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
   const tasks = found === undefined ? 0 : await countOpenTasks(db)
@@ -331,10 +306,7 @@ interface NewFields {
   }[]
 }
 
-/**
- * Returns the fields that the API had never sent before, from the answers of runs that finished after the given time.
- * Each run is checked once. In the first answers from an API, no field counts as new.
- */
+/** Finds fields that the API had never sent before, in runs that ended after a time. Each run is checked once. */
 async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db
     .updateTable('runs')

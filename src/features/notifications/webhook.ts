@@ -8,22 +8,8 @@ import { readWait } from '../../core/search/verdict.ts'
 
 const answerWithinMs = 10_000
 
-interface Posted {
-  readonly ok: boolean
-  readonly status: number
-  readonly said: string
-  /** Delay requested by the receiver; null if the reply requests none. */
-  readonly waitMs: number | null
-}
-
-/**
- * Posts a notice once; throws an error if no reply arrives. The error message never contains the URL, because the URL
- * is often secret.
- */
-export async function post(
-  webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
-  notice: Notice,
-): Promise<Posted> {
+/** Posts a notice once; throws if no reply arrives. The error never contains the URL, which is often secret. */
+export async function post(webhook: Pick<Webhook, 'url' | 'secret' | 'format'>, notice: Notice) {
   const { address, authorization } = withoutLogin(webhook.url)
   const body = bodyOf(notice, webhook.format)
   const answer = await fetch(address, {
@@ -48,7 +34,7 @@ export async function post(
   return { ok, status, said: await beginning(answer), waitMs }
 }
 
-export function refusalOf({ status }: Posted): string {
+export function refusalOf({ status }: Pick<Response, 'status'>): string {
   return `expected the webhook to accept a notice, got status ${status}`
 }
 
@@ -96,10 +82,7 @@ export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   return JSON.stringify({ text: escaped, mrkdwn: false })
 }
 
-/**
- * Headers that identify a notice and prove its sender, according to standardwebhooks.com. The signature is an
- * HMAC-SHA256 over id, time and body. The time is the time of this attempt, so that a receiver can reject old attempts.
- */
+/** Headers that identify and sign a notice, as standardwebhooks.com defines. The time is that of this attempt. */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },
   secret: Secret | null,

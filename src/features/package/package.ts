@@ -5,7 +5,7 @@ import { Closers } from '../../base/waiting.ts'
 import { enqueue } from '../../core/enqueue/enqueue.ts'
 import { type EnqueueFlags, openIntake } from '../../core/enqueue/flags.ts'
 import type { EnqueueReport } from '../../core/enqueue/result.ts'
-import { type Mill, openMill as openParts, workerPool } from '../../core/mill.ts'
+import { openMill as openParts, workerPool } from '../../core/mill.ts'
 import type { Summary } from '../../core/worker/summary.ts'
 import { work } from '../../core/worker/work.ts'
 import { endNights } from '../alerts/find-alerts.ts'
@@ -26,10 +26,7 @@ export interface WorkChoices {
 export interface OpenedMill {
   /** Reads lists, plans a run for each list, and queues the queries that must be bought; null if nothing was queued. */
   enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
-  /**
-   * Buys an answer for each open task, within the credit floor and the budgets. Returns a summary that says why the
-   * work ended.
-   */
+  /** Buys an answer for each open task, within credit floor and budgets. The summary says why the work ended. */
   work(choices?: WorkChoices): Promise<Summary>
   /** Searches the database for rows that violate a check. */
   verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
@@ -37,7 +34,7 @@ export interface OpenedMill {
   close(): Promise<void>
 }
 
-/** Opens the database and the queue. `tell` receives the lines that a user would see on a terminal. */
+/** Opens the database and the queue. `say` receives the lines that a user would see on a terminal. */
 async function openPackage(
   settings: PackageSettings = {},
   say: (line: string) => void = () => undefined,
@@ -48,15 +45,16 @@ async function openPackage(
   try {
     const mill = await openParts({ config, closers, say, name: 'program', ...workerPool })
     return {
-      enqueue: (files, flags = {}) => enqueueFiles(mill, { files, flags, say }),
+      async enqueue(files, flags = {}) {
+        const stream = process.stdin
+        const asked = { args: files, flags, env: processEnvironment(), config, stream }
+        const intake = await openIntake(asked)
+        // There is no user to ask, so a purchase that needs confirmation requires `yes: true`.
+        const prompts = { say, show: say, progress: () => undefined, ask: null }
+        return enqueue({ mill, intake, flags, prompts })
+      },
       work: ({ drain = true, signal = new AbortController().signal } = {}) =>
-        work(mill, {
-          drain,
-          signal,
-          lanes: config.concurrency,
-          report: say,
-          afterRuns: endNights,
-        }),
+        work(mill, { drain, signal, lanes: config.concurrency, report: say, afterRuns: endNights }),
       async verify({ deep = false } = {}) {
         const asked = { zone: config.zone, deep }
         const verified = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))
@@ -68,24 +66,6 @@ async function openPackage(
     await closers.close()
     throw error
   }
-}
-
-interface Files {
-  readonly files: readonly string[]
-  readonly flags: EnqueueOptions
-  readonly say: (line: string) => void
-}
-
-/**
- * Reads lists and queues their queries. There is no user to ask for confirmation, so a purchase that needs confirmation
- * requires `yes: true`.
- */
-async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
-  const { config } = mill
-  const stream = process.stdin
-  const intake = await openIntake({ args: files, flags, env: processEnvironment(), config, stream })
-  const talk = { say, show: say, progress: () => undefined, ask: null }
-  return enqueue({ mill, intake, flags, prompts: talk })
 }
 
 export { openPackage as openMill }

@@ -25,10 +25,7 @@ export async function dispatch(load: Load): Promise<void> {
   }
 }
 
-/**
- * Completes the words that were typed: `help work` becomes `work --help`. If a command has the same name as its group,
- * its own word may be omitted before a flag. For example, `service --port 80` becomes `service start --port 80`.
- */
+/** Turns `help work` into `work --help`, and a group's own word: `service --port 80` into `service start --port 80`. */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second = '-'] = typed
   if (first === 'help') return asHelp(typed.slice(1))
@@ -36,10 +33,7 @@ function wholeWords(typed: readonly string[]): readonly string[] {
   return as === undefined || !second.startsWith('-') ? typed : [first, as, ...typed.slice(1)]
 }
 
-/**
- * Adds `--help` to the words after `help`. Nothing is added to an unknown word, so that it is rejected with a
- * suggestion.
- */
+/** Adds `--help` to the words after `help`. An unknown word stays as it is, and is rejected with a suggestion. */
 function asHelp(typed: readonly string[]): readonly string[] {
   const [word, name] = typed
   if (word === undefined) return ['--help']
@@ -138,10 +132,7 @@ function addCommand(parent: Command, word: string, { about, load, starts }: Leaf
     .action(async () => runNamed(name, { load, depth, flags }))
 }
 
-/**
- * Lists the names of all commands that are not for everyday use. The names are listed after their group's word or, if
- * it has none, by purpose.
- */
+/** Lists the commands that are not for everyday use, after their group's word or by purpose. */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
   const width = Math.max(...titles.map(({ length }) => length))
@@ -172,10 +163,7 @@ const flagsOf = (path: string) =>
 const cases = (line: (word: string, members: string) => string) =>
   [...words].map(([word, members]) => line(word, members)).join('\n')
 
-/**
- * A completion script for each shell. The script completes the first word as a command or group, and the second word as
- * a command in the group. Otherwise, a word that begins with - is completed as a flag, and any other word as a file.
- */
+/** A script for each shell. It completes commands and groups, then a group's commands, flags after -, or files. */
 const completions: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `_querymill() {
   local word=\${COMP_WORDS[COMP_CWORD]} words group=
@@ -218,10 +206,7 @@ interface Start {
   readonly flags: readonly string[]
 }
 
-/**
- * Runs a command in this process. If the command has memory limits that this process lacks, runs it in a child process
- * with these limits.
- */
+/** Runs a command in this process, or in a child process if the command has memory limits that this process lacks. */
 async function runNamed(name: string, { load, depth, flags }: Start): Promise<void> {
   const { bounds = [] } = commands.get(name) ?? {}
   if (bounds.every((bound) => process.execArgv.includes(bound))) {
@@ -233,26 +218,16 @@ async function runNamed(name: string, { load, depth, flags }: Start): Promise<vo
 }
 
 function readVersion(): string {
-  // The version is read without the library that checks JSON, because loading the library would double the time it
-  // takes to show help.
+  // Not parsed with the library that checks JSON, because loading it would double the time it takes to show help.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8')
   return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }
 
-/**
- * Runs the same command in a child process with memory limits, because memory limits can only be set when a process
- * starts.
- */
+/** Runs the same command in a child process, because memory limits can only be set when a process starts. */
 function runBounded(bounds: readonly string[]): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, ...bounds, ...process.argv.slice(1)],
-    {
-      stdio: 'inherit',
-    },
-  )
-  // Ctrl-C in a terminal reaches both processes. If it were forwarded as well, the child process would get the signal
-  // twice and abort.
+  const line = [...process.execArgv, ...bounds, ...process.argv.slice(1)]
+  const child = spawn(process.execPath, line, { stdio: 'inherit' })
+  // Ctrl-C reaches both processes. If it were forwarded as well, the child process would get it twice and abort.
   process.on('SIGINT', () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill(signal))

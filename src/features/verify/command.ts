@@ -30,9 +30,7 @@ export interface Verified {
 }
 
 const sampleSize = 500
-/**
- * Number of finished days whose sums are computed again. Computing a day's sums takes as long as storing the day did.
- */
+/** Number of finished days whose sums are computed again, which takes as long as storing them did. */
 const sampleDays = 7
 
 /** Searches the database for rows that violate a check. Prints each group of checks, and each account's credits. */
@@ -124,10 +122,7 @@ const beyondProof = [
 
 const batch = 64
 
-/**
- * Parses stored bodies again, and compares the results with the stored rows. A difference means that something else
- * changed the rows.
- */
+/** Parses stored bodies again. A difference from the stored rows means that something else changed the rows. */
 async function rebuildAnswers(db: Database, sample: number | null) {
   let answers = 0
   let violations = 0
@@ -145,6 +140,12 @@ async function rebuildAnswers(db: Database, sample: number | null) {
     answers += proofs.length
   }
   return { answers, violations }
+}
+
+interface AnswerFigures {
+  readonly depth: number | null
+  readonly replaced: number
+  readonly result_count: number
 }
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
@@ -201,24 +202,9 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   return pages
 }
 
-/** Figures that are stored with an answer, in addition to its rows. */
-interface AnswerFigures {
-  readonly depth: number | null
-  readonly replaced: number
-  readonly result_count: number
-}
+type StoredPage = Awaited<ReturnType<typeof readPages>>[number]
 
-interface StoredPage {
-  readonly url: string
-  readonly url_key: string
-  readonly host: string | null
-  readonly site: string | null
-}
-
-/**
- * Reads answer bodies, with the figures stored with them, in batches. `sample` is the size of a random sample; null
- * means all answers.
- */
+/** Reads answer bodies, with the figures stored with them, in batches: a random sample, or all answers (null). */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
@@ -252,7 +238,7 @@ async function draw(db: Database, size: number): Promise<readonly number[]> {
   return drawn.map((body) => body.call_id)
 }
 
-async function readPages(db: Database, answers: readonly number[]): Promise<readonly StoredPage[]> {
+async function readPages(db: Database, answers: readonly number[]) {
   const shown = (table: 'organic_results' | 'search_features') =>
     db
       .selectFrom(table)
@@ -267,7 +253,6 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
     .execute()
 }
 
-/** Counts all answers, the archived answers, and the other answers without a body. */
 async function countAnswers(db: Database) {
   return db
     .selectFrom('searches as s')
@@ -287,19 +272,10 @@ async function countAnswers(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** A check, and the number of rows that violate it. */
-export interface Check {
-  /** Heading of the file that contains the check. */
-  readonly group: string
-  readonly name: string
-  readonly ok: boolean
-  readonly violations: number
-}
+/** A check, with the heading of its file, and the number of rows that violate it. */
+export type Check = ReturnType<typeof checkOf>
 
-/**
- * Runs the given work on one database snapshot. Without the snapshot, rows that change between two queries would look
- * like violations.
- */
+/** Runs the work on one snapshot. Otherwise, rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -308,10 +284,7 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/**
- * Runs the checks in `sql/checks`, in file order. Also computes the sums of some finished days again, or of all of them
- * (null).
- */
+/** Runs the checks in `sql/checks`. Computes the sums of some finished days again, or of all of them (null). */
 export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: number | null },
@@ -333,7 +306,7 @@ export async function runChecks(
   return checks
 }
 
-function checkOf(group: string, name: string, violations: number): Check {
+function checkOf(group: string, name: string, violations: number) {
   return { group, name, ok: violations === 0, violations }
 }
 
