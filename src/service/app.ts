@@ -13,11 +13,10 @@ import { databaseAway, Refusal, refuseParams } from './refusal.ts'
 import { jsonType, keyHeaders, refuse, type Replying, secureHeaders, trace } from './reply.ts'
 import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
-import { readIdempotencyKey } from './stored-answers.ts'
 import type { openMock } from './upstream/mock.ts'
 
 interface AppParts extends SearchSeller, DashboardParts, Replying {
-  /** Source of answers for test keys. */
+  /** Provider for test keys. */
   readonly mock: ReturnType<typeof openMock>
   readonly deadlineMs: number
 }
@@ -33,8 +32,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))
-  // Dashboard pages are never compressed. They contain secrets alongside reflected input, and a page's compressed
-  // length would reveal the secrets (BREACH).
+  // Dashboard pages contain keys and reflected input, so their compressed length could reveal the keys (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
@@ -53,7 +51,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return app
 }
 
-// Time left after a search's deadline to settle the search.
+// Time to settle a search after its deadline.
 const settlementMs = 3000
 
 const security = [{ bearer: [] }, { parameter: [] }]
@@ -76,18 +74,16 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
     const order = {
       key,
       search,
-      idempotencyKey: readIdempotencyKey(c.req.header('idempotency-key')),
+      idempotencyKey: c.req.valid('header')['idempotency-key'],
       gone: c.req.raw.signal,
       deadline: arrivalOf(c.env.incoming) + parts.deadlineMs,
     }
-    // Nothing is stored for a test key, so that balance and usage stay unchanged.
     const { answer, used, remaining, again, ignored, partial } =
       key.kind === 'live'
         ? await sellAnswer(parts, order)
         : { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
     const { interpretation, ...found } = answer
     const credits = { credits_used: used, credits_remaining: remaining }
-    // The specification has no `interpretation`: it is absent from the JSON if the query was searched as sent.
     const body = { success: true as const, query: search.q, ...found, ...credits, interpretation }
     return c.json(body, 200, {
       ...keyHeaders(c),
@@ -102,7 +98,6 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
   })
 }
 
-/** Adds the route for usage requests, which cost nothing. */
 function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
   const route = createRoute({
     method: 'get',
@@ -118,7 +113,7 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
-    // Parsing drops a day's fields that are not in the schema.
+    // Parsing drops fields that are not in the schema.
     const usage = usageResponse.parse({
       success: true,
       plan: key.plan,

@@ -5,13 +5,9 @@ import { searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
 
-type Headers = ReturnType<typeof describeHeaders>
-
 function describeHeaders(type: 'string' | 'integer', texts: Readonly<Record<string, string>>) {
-  const described = Object.entries(texts).map(
-    ([name, text]) => [name, { description: `${open} ${text}`, schema: { type } }] as const,
-  )
-  return Object.fromEntries(described)
+  const describe = (text: string) => ({ description: `${open} ${text}`, schema: { type } })
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, describe(text)]))
 }
 
 const everyHeader = describeHeaders('string', {
@@ -42,10 +38,7 @@ function json<Schema>(schema: Schema) {
   return { 'application/json': { schema } }
 }
 
-function refusals<Status extends RefusalStatus>(
-  these: readonly Status[],
-  headers: Headers = everyHeader,
-) {
+function refusals<Status extends RefusalStatus>(these: readonly Status[], headers = everyHeader) {
   const describe = (status: Status) => {
     const specified = status === 401 || status === 403
     const description = `${specified ? '' : `${open} `}${reasons[status]} Code ${statusCode(status)}; nothing is charged.`
@@ -68,7 +61,6 @@ const usualRefusals = {
   ...refusals([429, 503], waitingHeaders),
 }
 
-/** Responses to a search. Their descriptions say where the specification leaves the behaviour open. */
 export const searchAnswers = {
   200: {
     description: 'Search response.',

@@ -11,7 +11,7 @@ const usedDay = z.object({
   credits: z.int(),
 })
 
-/** This response is not in the specification. */
+/** Spec gap: the specification has no usage response. */
 export const usageResponse = z
   .object({
     success: z.literal(true),
@@ -35,24 +35,18 @@ export const usageParams = z.object({
 
 export const mostResults = 100
 
-/** Maximum number of characters in a query. Large search engines have the same limit. */
+// Large search engines have the same limit.
 const longestQuery = 2048
 
-// Both cases are spelled out, because a pattern in an OpenAPI document has no flags.
+// Both cases are listed, because a pattern in an OpenAPI document has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 // Any character except white space, control characters and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
-const qRule = {
-  error: (issue: { readonly input?: unknown }) =>
-    issue.input === undefined ? 'q must be given' : 'q must be given once',
-}
-
-/** The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
   q: z
-    .string(qRule)
+    .string({ error: ({ input }) => `q must be given${input === undefined ? '' : ' once'}` })
     .refine((q) => letter.test(q), rule('q', 'a search query that is not blank'))
     .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
     .meta({
@@ -107,14 +101,20 @@ export const searchParams = z.object({
     ),
 })
 
-/** Request headers for a search, except the headers that contain the key. */
 export const searchHeaders = z.object({
-  'idempotency-key': z.string().optional().meta({
-    description:
-      'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
-    minLength: 1,
-    maxLength: 255,
-  }),
+  'idempotency-key': z
+    .string()
+    .regex(
+      /^[!-~]{1,255}$/,
+      rule('Idempotency-Key', '1 to 255 printable ASCII characters without spaces'),
+    )
+    .optional()
+    .meta({
+      description:
+        'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
+      minLength: 1,
+      maxLength: 255,
+    }),
 })
 
 const entity = z.object({ name: z.string(), type: z.string() }).openapi('Entity')
@@ -175,10 +175,9 @@ export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 
-/** A search in the form that providers receive, with the default values filled in. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/** Spec gap 4.1: the default of `num` is 10. The other parameters have no effect unless they are sent. */
+/** Fills in defaults. Spec gap 4.1: the default of `num` is 10. The other parameters have no default. */
 export function readSearch({ num = 10, gl, location, ...sent }: z.infer<typeof searchParams>) {
   return {
     q: sent.q,
@@ -194,7 +193,7 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-/** Builds a parameter that accepts a whole number in any notation. */
+/** Accepts a whole number in any notation. */
 function wholeParam(
   name: string,
   [minimum, maximum, usual]: readonly [number, number, number],

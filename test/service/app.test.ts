@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answered, Provider } from '../../src/service/stored-answers.ts'
+import type { Answered, Provider } from '../../src/service/sell.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { type FoundKey, Keys } from '../../src/service/keys.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
@@ -140,7 +140,7 @@ describe('searches that fail', () => {
 
   function order(deadlineMs = 2000) {
     const deadline = performance.now() + deadlineMs
-    return { key, search, idempotencyKey: null, gone: new AbortController().signal, deadline }
+    return { key, search, gone: new AbortController().signal, deadline }
   }
 
   async function fail(answer: () => Promise<Answered>): Promise<unknown> {

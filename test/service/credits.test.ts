@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answered, Provider } from '../../src/service/stored-answers.ts'
+import type { Answered, Provider } from '../../src/service/sell.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { type FoundKey, Keys, type NewKey } from '../../src/service/keys.ts'
 import { KeyCredits } from '../../src/service/credits.ts'
@@ -53,9 +53,7 @@ function openProcess(answer: () => Promise<Answered>) {
   return (key: FoundKey, num: number): Promise<Sold | Refusal> => {
     const search = readSearch({ q: 'x', num })
     const gone = new AbortController().signal
-    return sellAnswer(shop, { key, search, idempotencyKey: null, gone, deadline: soon() }).catch(
-      refusalOf,
-    )
+    return sellAnswer(shop, { key, search, gone, deadline: soon() }).catch(refusalOf)
   }
 }
 
@@ -178,7 +176,7 @@ describe('a client that disconnects', () => {
     const { pool } = tables
     const shop = { pool, credits: new KeyCredits(pool), provider, leaseMs: 40_000 }
     const search = readSearch({ q: 'x', num: 10 })
-    const order = { key, search, idempotencyKey: null, gone: gone.signal, deadline: soon() }
+    const order = { key, search, gone: gone.signal, deadline: soon() }
     const selling = sellAnswer(shop, order)
     await expect.poll(async () => (await books(key))?.held).toBe(1)
     gone.abort()
@@ -193,7 +191,7 @@ describe('a client that disconnects', () => {
     const want = { key, search: readSearch({ q: 'x', num: 100 }), deadline: soon() }
     const { signal: stays } = new AbortController()
     const first = await purse.reserve({ ...want, gone: stays })
-    expect(first).toMatchObject({ accountId: key.accountId })
+    expect(first).toBeGreaterThan(0)
     const leaving = new AbortController()
     const left = purse.reserve({ ...want, gone: leaving.signal })
     leaving.abort()

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
-import { claimAnswer } from '../../src/service/stored-answers.ts'
+import { claimAnswer } from '../../src/service/sell.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { openShop, type Shop } from './shop.ts'
 

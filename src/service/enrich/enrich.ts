@@ -1,7 +1,7 @@
 // Adds intent, sentiment, clusters, entities and related searches to results.
 
 import { parseUrl } from '../../base/address.ts'
-import type { FoundAnswer } from '../stored-answers.ts'
+import type { FoundAnswer } from '../sell.ts'
 import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'

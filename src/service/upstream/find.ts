@@ -2,9 +2,9 @@
 
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
-import { readQuestion, type Statements } from './question.ts'
+import type { Statements } from '../database.ts'
 import { ranking } from './ranking.ts'
-import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
+import { allOf, anyOf, type KnownTerm, type KnownTerms, readQuestion, readTerms } from './terms.ts'
 
 export interface FoundPage {
   readonly id: number

@@ -2,9 +2,9 @@
 
 import { codeOf } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import type { Answered, Provider } from '../stored-answers.ts'
+import type { Answered, Provider } from '../sell.ts'
 import { loadShipped } from '../corpus/load.ts'
-import type { Tables } from '../database.ts'
+import { type Tables, withStatements } from '../database.ts'
 import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
@@ -12,7 +12,6 @@ import { untilAccepted } from '../listen.ts'
 import { tooLate } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
-import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 // Half of the slots, so that one account cannot block the other accounts.

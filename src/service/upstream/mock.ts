@@ -1,7 +1,7 @@
 // Generates answers, which can change from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
-import type { Answered, FoundAnswer } from '../stored-answers.ts'
+import type { Answered, FoundAnswer } from '../sell.ts'
 import { intents } from '../enrich/labels.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'

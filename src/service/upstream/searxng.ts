@@ -5,13 +5,12 @@ import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import type { Answered, Asker, Provider } from '../stored-answers.ts'
-import { noEngine, Refusal } from '../refusal.ts'
+import type { Answered, Asker, Provider } from '../sell.ts'
+import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue } from './fair-queue.ts'
 
 const mostPages = 10
-const usualRetryAfter = '60'
 
 interface Web {
   readonly url: URL
@@ -75,11 +74,16 @@ async function collect(web: Web, search: Search, asker: Asker) {
     partial ||= page === null || page.unresponsive_engines.length > 0
     const before = byPlace.size
     for (const result of page?.results ?? []) addResult(byPlace, result)
-    if (number === 1 && byPlace.size === 0 && partial) throw noEngine(usualRetryAfter)
+    if (number === 1 && byPlace.size === 0 && partial) throw noEngine()
     if (page !== null) pages.push(page)
     if (byPlace.size === before || byPlace.size >= search.num) break
   }
   return { pages, byPlace, partial }
+}
+
+function noEngine(retryAfter: string | null = null): Refusal {
+  const problem = 'No search engine answered; nothing was charged'
+  return new Refusal(503, problem, { 'retry-after': retryAfter ?? '60' })
 }
 
 /** Adds a result if it is a page. Images, maps and other results are skipped. */
@@ -183,7 +187,7 @@ async function getPage(
     web.log.warn({ status: response.status, page: number }, 'the upstream refused a page')
     await response.body?.cancel()
     // The upstream's Retry-After is passed on, because any other value would be a guess.
-    if (number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
+    if (number === 1) throw noEngine(response.headers.get('retry-after'))
     return null
   }
   const page = await readJson(response)
