@@ -14,6 +14,7 @@ export interface PaidSearch {
   readonly gone: AbortSignal
   /** Time on the `performance.now()` clock by which the request must be answered or given up. */
   readonly deadline: number
+  readonly idempotencyKey?: string | undefined
 }
 
 /** Returns the request's number, or a 429 if other requests may still release credits. Throws a 402. */
@@ -66,7 +67,7 @@ export class KeyCredits {
     this.#patienceMs = patienceMs
   }
 
-  /** Returns the request's number. Waits for credits that other requests may release. Throws a 402, or a 429 once the patience or the deadline ends. */
+  /** Waits for credits that other requests may release. Returns the request's number, or throws a 402 or 429. */
   async reserve(order: PaidSearch): Promise<number> {
     const { accountId } = order.key
     const end = Math.min(performance.now() + this.#patienceMs, order.deadline)

@@ -15,7 +15,6 @@ export type Tables = Awaited<ReturnType<typeof openTables>>
 
 const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
-/** Applies the migrations, and opens the pools. */
 export async function openTables(connectionString: string, size = 8) {
   const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {

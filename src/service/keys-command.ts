@@ -123,7 +123,6 @@ function stateOf(key: ListedKey): string {
   return key.revoked_at === null ? 'valid' : `valid until ${formatInstant(key.revoked_at)}`
 }
 
-/** Refuses flags that contradict each other, rather than ignoring one silently. */
 function refuseOddFlags({ kind, ...flags }: Flags): void {
   if (flags.plan !== undefined && flags.credits !== undefined) {
     throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')

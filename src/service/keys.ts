@@ -57,7 +57,6 @@ export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan
   readonly renewsAt: Date | null
 }
 
-/** Creates, changes and finds keys and their accounts. */
 export class Keys {
   readonly #pool: pg.Pool
 

@@ -41,7 +41,6 @@ export interface Provider {
 export interface Sold extends Answered {
   readonly used: number
   readonly remaining: number
-  /** True for a replayed answer. */
   readonly again: boolean
 }
 
@@ -53,36 +52,29 @@ export interface SearchSeller {
   readonly leaseMs: number
 }
 
-export interface Order extends PaidSearch {
-  readonly idempotencyKey?: string | undefined
-}
-
-export async function sellAnswer(shop: SearchSeller, order: Order): Promise<Sold> {
+export async function sellAnswer(shop: SearchSeller, order: PaidSearch): Promise<Sold> {
   const { idempotencyKey: key } = order
   if (key === undefined) return await sellOnce(shop, order, null)
   const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
-  if (claim.kind === 'kept') {
-    const { answer, used, remaining } = claim
-    return { ...(JSON.parse(answer) as Answered), used, remaining, again: true }
-  }
+  if (typeof claim !== 'string') return claim
   return await sellOnce(shop, order, claim).catch(async (error: unknown) => {
     await shop.pool.query({
       name: 'give-up-claim',
       text: 'delete from kept_answers where account_id = $1 and key = $2 and claim = $3 and answer is null',
-      values: [claim.account, key, claim.token],
+      values: [order.key.accountId, key, claim],
     })
     throw error
   })
 }
 
-async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): Promise<Sold> {
+async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | null) {
   const id = await shop.credits.reserve(order)
   const start = performance.now()
   /** Charges the request, and returns the balance; null if the request was already refunded as dead. */
   const settle = async (credits: number, status: number, answer?: string) => {
     const ms = Math.round(performance.now() - start)
-    const kept =
-      claim === null || answer === undefined ? [null, null, null] : [claim.key, claim.token, answer]
+    const isKept = claim !== null && answer !== undefined
+    const kept = isKept ? [order.idempotencyKey, claim, answer] : [null, null, null]
     const { rows } = await shop.pool.query<{ remaining: number }>({
       name: 'settle',
       text: settleText,
@@ -107,7 +99,7 @@ async function sellOnce(shop: SearchSeller, order: Order, claim: Claim | null): 
 
 async function beforeDeadline(
   { provider }: SearchSeller,
-  { key, search, gone, deadline }: Order,
+  { key, search, gone, deadline }: PaidSearch,
   over: AbortSignal,
 ): Promise<Answered> {
   const ms = deadline - performance.now()
@@ -162,46 +154,45 @@ const settleText = `
 /** Number of seconds for which an idempotency key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** A request's right to produce the answer for its idempotency key. */
-type Claim = Extract<Awaited<ReturnType<typeof claimAnswer>>, { readonly kind: 'claim' }>
-
 /** Returns the stored answer, or claims the right to answer. Waits while another request has a claim within its lease. */
 export async function claimAnswer(
   pool: pg.Pool,
   order: PaidSearch,
   { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
-) {
+): Promise<string | Sold> {
   const { gone } = order
-  const account = order.key.accountId
   const asked = hash('sha256', identityOf(order.search), 'buffer')
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
-    const token = randomUUID()
-    const { rowCount } = await pool.query({
-      name: 'claim-answer',
-      text: `
-        insert into kept_answers as kept (account_id, key, asked, claim)
-        values ($1, $2, $3, $4)
-        on conflict (account_id, key) do update
-        set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
-        where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
-          or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))`,
-      values: [account, key, asked, token, leaseMs / 1000],
-    })
-    if (rowCount === 1) return { kind: 'claim' as const, account, key, token }
+    const claim = randomUUID()
     const { rows } = await pool.query<{
-      readonly same: boolean
+      readonly claimed: boolean
+      readonly same: boolean | null
       readonly answer: string | null
       readonly used: number
       readonly remaining: number
     }>({
-      name: 'read-answer',
-      text: 'select asked = $3 as same, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
-      values: [account, key, asked],
+      name: 'claim-answer',
+      text: `
+        with claimed as (
+          insert into kept_answers as kept (account_id, key, asked, claim)
+          values ($1, $2, $3, $4)
+          on conflict (account_id, key) do update
+          set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
+          where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
+            or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))
+          returning claim
+        )
+        select exists (select from claimed) as claimed, asked = $3 as same, answer, used, remaining
+        from (select) as always
+        left join kept_answers on account_id = $1 and key = $2`,
+      values: [order.key.accountId, key, asked, claim, leaseMs / 1000],
     })
-    for (const { same, answer, used, remaining } of rows) {
+    for (const { claimed, same, answer, used, remaining } of rows) {
+      if (claimed) return claim
       const text = 'This Idempotency-Key was used for another search; nothing was charged'
-      if (!same) throw new Refusal(422, text)
-      if (answer !== null) return { kind: 'kept' as const, answer, used, remaining }
+      if (same === false) throw new Refusal(422, text)
+      if (answer === null) continue
+      return { ...(JSON.parse(answer) as Answered), used, remaining, again: true }
     }
     if (performance.now() > order.deadline) {
       const text = 'The first request with this Idempotency-Key is still in progress'

@@ -21,7 +21,6 @@ export interface ServiceOptions {
   /** Port; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys. */
   readonly upstream?: (typeof upstreams)[number]
   /** URL of SearXNG, required for the `searxng` upstream. */
   readonly searxngUrl?: URL | null

@@ -92,7 +92,7 @@ describe('a search with an Idempotency-Key', () => {
     const { signal: gone } = new AbortController()
     const order = { key: found, search, gone, deadline: 0 }
     const claim = await claimAnswer(own.pool, order, { key: 'dead', leaseMs: 300 })
-    expect(claim).toMatchObject({ kind: 'claim' })
+    expect(claim).toBeTypeOf('string')
     const { status, json } = await lone.ask(tea, key, again('dead'))
     expect([status, json.credits_remaining]).toEqual([200, 97])
     await own.close()

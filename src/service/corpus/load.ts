@@ -9,18 +9,16 @@ import { codeOf, reasonOf } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 import { type Document, documentShape, furtherWords } from './document.ts'
 
-const corpusLock = 7_361_002
-
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus if it is not loaded yet. Services that start at the same time wait for the first. */
+/** Loads the shipped corpus, unless it is loaded already. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // Checked without the lock first, because every start after the first one ends here.
+    // Checked without the lock first, because this is the usual case.
     if (await isLoaded(client, sha256)) return 0
-    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    await client.query(lockCorpus)
     if (await isLoaded(client, sha256)) return 0
     const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
     const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
@@ -42,7 +40,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/** Adds the pages in JSONL files. A line that does not contain a page is skipped and reported. */
+/** Adds the pages in JSONL files. Reports lines that contain no page. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
@@ -50,7 +48,7 @@ export async function addDocuments(
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    await client.query(lockCorpus)
     for (const { shown, lines } of files) {
       let line = 0
       for await (const text of lines) {
@@ -67,6 +65,9 @@ export async function addDocuments(
   return { documents, rejected }
 }
 
+// Services that start at the same time load the corpus one after another. The number is arbitrary.
+const lockCorpus = 'select pg_advisory_xact_lock(7361002)'
+
 async function inTransaction<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
@@ -79,7 +80,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is discarded, because a broken connection may be the cause of the failure.
+    // The connection is discarded, because it may be broken.
     client.release(true)
     throw error
   }
@@ -120,7 +121,7 @@ async function tryInsert(client: pg.PoolClient, document: Document): Promise<str
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    // Errors in SQLSTATE classes 22, 23 and 54 are caused by the page. All other errors are caused by the database.
+    // Only errors in SQLSTATE classes 22, 23 and 54 are caused by the page.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `expected a page that can be indexed, got: ${reasonOf(error)}`
@@ -132,7 +133,7 @@ async function insertBatch(
   given: readonly Document[],
   shipped: boolean,
 ): Promise<void> {
-  // An INSERT ... ON CONFLICT cannot update a row twice, so only the last line for each address is used.
+  // Only the last page with each address is used, because INSERT ... ON CONFLICT cannot update a row twice.
   const batch = [...new Map(given.map((document) => [document.url, document])).values()]
   const rows = batch.map((document) => ({
     ...document,

@@ -87,14 +87,17 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   })
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
-  addForm(`${key}/revoke`, { sure: sureField }, (_, id) => keys.revoke(String(id)))
+  const error = 'Revoke: tick the box first, because it cannot be undone'
+  const sure = z.literal('yes', { error })
+  addForm(`${key}/revoke`, { sure }, (_, id) => keys.revoke(String(id)))
   addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
     keys.rotate({ id, graceMs: grace * 3_600_000 }),
   )
   addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
   )
-  addForm(`${account}/top-up`, { credits: moreField }, ({ credits = 0 }, id) =>
+  const more = whole('Credits', 1, 1_000_000_000_000)
+  addForm(`${account}/top-up`, { credits: more }, ({ credits = 0 }, id) =>
     keys.topUp({ account: id, credits }),
   )
   addForm(`${account}/plan`, { plan: z.string() }, ({ plan }, id) =>
@@ -149,10 +152,6 @@ const nameField = z
   .string()
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
-const sureField = z.literal('yes', {
-  error: 'Revoke: tick the box first, because it cannot be undone',
-})
-const moreField = whole('Credits', 1, 1_000_000_000_000)
 const rateField = whole('Requests a second', 1, 1_000_000)
 const newKey = {
   ticket: z.string().default(''),

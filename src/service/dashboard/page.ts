@@ -25,7 +25,6 @@ interface PageView {
 }
 
 interface DashboardView extends PageView {
-  /** The service's public URL. */
   readonly address: string
   readonly keys: readonly ListedKey[]
   /** Search text for the keys, and the number of the page to list. */

@@ -14,94 +14,80 @@ import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from '.
 import { FairQueue } from './fair-queue.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
-// Half of the slots, so that one account cannot block the other accounts.
-const limits = { placesPerAccount: 2, waitingPerAccount: 512 }
-
 /** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
-  // If preparing fails, a search that waits for the documents reports the failure.
-  const gazetteer = awaitedLater(prepare(tables))
-  const foundBefore: Parts['foundBefore'] = drift.moves ? new Map() : null
-  const queue = new FairQueue({ places: tables.searches.options.max, ...limits })
+  // If loading fails, a search that waits for the documents reports the failure.
+  const loading = awaitedLater(loadGazetteer(tables))
+  // One account gets half of the slots, so that it cannot block the other accounts.
+  const places = tables.searches.options.max
+  const queue = new FairQueue({ places, placesPerAccount: 2, waitingPerAccount: 512 })
+  // A history repeats its queries every day, and documents do not change.
+  const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
+
+  const answer = async (search: Search, signal: AbortSignal): Promise<Answered> => {
+    const gazetteer = await loading
+    // The additional pages move up on days when other pages are missing.
+    const shown = drift.moves ? search.num + 12 : search.num
+    const findNames = (text: string) =>
+      gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
+    const key = JSON.stringify([search.q, languageOf(search), shown])
+    const finding =
+      foundBefore?.get(key) ??
+      withStatements(tables, signal, (run) => findPages(run, search, { shown, findNames }))
+    const { pages, meant } = await finding.catch((error: unknown) => {
+      // A statement that exceeds its time limit is a slow search rather than a bug.
+      throw codeOf(error) === queryCanceled ? tooLate : error
+    })
+    foundBefore?.set(key, finding)
+    const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
+    const found = {
+      results: ranked.map(({ url, title, text }, index) => {
+        const snippet = makeSnippet(search.q, text)
+        return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
+      }),
+      // For pages that are not shown, the beginning is enough.
+      pool: closePages(pages.slice(0, leastPool)).map((page) =>
+        ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
+      ),
+      // The corrected query becomes the first related search, because the specification has no field for it.
+      suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
+      known: [],
+    }
+    return {
+      answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
+      ignored: ignoredParams(search, ranked),
+      partial: false,
+    }
+  }
+
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
-      const parts = { tables, drift, gazetteer: await gazetteer, foundBefore }
+      await loading
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
       return await queue.run(turn, async () => {
         await untilAccepted()
-        return await answer(parts, search, signal)
+        return await answer(search, signal)
       })
     },
   }
 }
 
-async function prepare({ pool }: Tables): Promise<Gazetteer> {
+async function loadGazetteer({ pool }: Tables): Promise<Gazetteer> {
   await loadShipped(pool)
   const { rows } = await pool.query<NamedEntity>('select name, type from entities order by key')
   return new Gazetteer(rows)
 }
 
-// Number of additional candidates, which move up on days when other pages are missing.
-const reserve = 12
-
-interface Parts {
-  readonly tables: Tables
-  readonly drift: Drift
-  readonly gazetteer: Gazetteer
-  /** Pages found by earlier searches. A history repeats its queries every day, and documents do not change. */
-  readonly foundBefore: Map<string, ReturnType<typeof findPages>> | null
-}
-
-async function answer(
-  { tables, drift, gazetteer, foundBefore }: Parts,
-  search: Search,
-  signal: AbortSignal,
-): Promise<Answered> {
-  const shown = drift.moves ? search.num + reserve : search.num
-  const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-  const key = JSON.stringify([search.q, languageOf(search), shown])
-  const asked =
-    foundBefore?.get(key) ??
-    withStatements(tables, signal, (run) => findPages(run, search, { shown, subjectsIn }))
-  const { pages, meant } = await asked.catch((error: unknown) => {
-    // A statement that exceeds its time limit is a slow search rather than a bug.
-    throw codeOf(error) === queryCanceled ? tooLate : error
-  })
-  foundBefore?.set(key, asked)
-  const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
-  const results = ranked.map(({ url, title, text }, index) => {
-    const snippet = makeSnippet(search.q, text)
-    return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
-  })
-  const found = {
-    results,
-    // For pages that are not shown, the beginning is enough.
-    pool: closePages(pages.slice(0, leastPool)).map((page) =>
-      ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
-    ),
-    // The specification has no field for the corrected query, so the corrected query becomes the first related search.
-    suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
-    known: [],
-  }
-  return {
-    answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
-    ignored: ignoredParams(search, ranked),
-    partial: false,
-  }
-}
-
-const leastClose = 10
-
-/** Drops pages with less than 40 percent of the best page's relevance. They say nothing about the query. */
+/** Keeps the first ten pages, and pages with at least 40 percent of the best page's relevance. */
 function closePages(pages: readonly FoundPage[]): FoundPage[] {
   const least = 0.4 * (pages[0]?.score ?? 0)
-  return pages.filter(({ score }, index) => index < leastClose || score >= least)
+  return pages.filter(({ score }, index) => index < 10 || score >= least)
 }
 
 const queryCanceled = '57014'
 
-/** Place and device never have an effect, because documents have neither. */
+/** Documents have neither place nor device, so these parameters never have an effect. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)

@@ -8,7 +8,6 @@ import type { Statements } from '../database.ts'
 // Everyday words are never corrected. Larger sizes of this list (SCOWL) contain rare words, which may be typing errors.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** A possible correction for a misspelt word. */
 interface Spelling {
   readonly wrong: string
   readonly word: string

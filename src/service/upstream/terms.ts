@@ -11,15 +11,11 @@ import {
   ordinaryWords,
 } from './spelling.ts'
 
-export interface AskedWords {
-  /** Distinct words of the query in lower case, without excluded words. */
-  readonly words: readonly string[]
-  /** Text for `websearch_to_tsquery` if the query has quotes, `-` or `or`; null for plain words. */
-  readonly operators: string | null
-}
-
-/** Repeated words count once. Words beyond the thirty-second are ignored, which bounds the cost of a statement. */
-export function readQuestion(q: string): AskedWords {
+/**
+ * Returns the query's distinct words, without excluded words, and a text for `websearch_to_tsquery` if the query has
+ * operators (quotes, `-` or `or`). Words beyond the thirty-second are ignored, which bounds the cost of a statement.
+ */
+export function readQuestion(q: string) {
   const tokens = new Map<string, Token>()
   let room = 32
   const asked = q.replaceAll('\0', ' ').toLowerCase().replaceAll('.prototype.', '.')
@@ -57,7 +53,6 @@ function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
   return [wanted.map(textOf).join(join), ...unwanted].join(' ')
 }
 
-/** A query word that the index contains. */
 export interface KnownTerm {
   /** The word as sent, or corrected. */
   readonly word: string
@@ -78,7 +73,7 @@ export interface KnownTerms {
 
 export async function readTerms(
   run: Statements,
-  question: AskedWords,
+  question: ReturnType<typeof readQuestion>,
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
@@ -108,10 +103,8 @@ function correctable(words: readonly string[]): string[] {
 async function lookUp(run: Statements, words: readonly string[], config: string) {
   const rows = await run.rows<{
     readonly word: string
-    /** Lexemes that documents contain. */
     readonly forms: string[] | null
     readonly documents: number
-    /** Number of documents in the index. */
     readonly total: number
   }>({
     name: 'read-terms',
