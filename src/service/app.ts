@@ -8,10 +8,9 @@ import { errorPage, frontPage, keyPage } from './dashboard/page.ts'
 import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
-import * as openapi from './openapi.ts'
 import { databaseAway, Refusal, refuseParams } from './refusal.ts'
 import { jsonType, keyHeaders, refuse, type Replying, secureHeaders, trace } from './reply.ts'
-import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
+import * as schemas from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
 import type { openMock } from './upstream/mock.ts'
 
@@ -26,8 +25,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
-    // Ensures a timely answer, even if the database hangs.
-    const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
+    // Ensures a timely answer, even if the database hangs. A search is settled within 3 s after its deadline.
+    const left = arrivalOf(c.env.incoming) + parts.deadlineMs + 3000 - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
@@ -36,10 +35,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
-  for (const [name, scheme] of Object.entries(openapi.securitySchemes)) {
+  for (const [name, scheme] of Object.entries(schemas.securitySchemes)) {
     app.openAPIRegistry.registerComponent('securitySchemes', name, scheme)
   }
-  app.doc31('/openapi.json', () => openapi.openapiHead(parts.publicUrl()))
+  app.doc31('/openapi.json', () => schemas.openapiHead(parts.publicUrl()))
   addDashboard(app, parts)
   addUsagePage(app, parts)
   app.get('/healthz', async (c) =>
@@ -51,9 +50,6 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   return app
 }
 
-// Time to settle a search after its deadline.
-const settlementMs = 3000
-
 const security = [{ bearer: [] }, { parameter: [] }]
 
 function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
@@ -64,11 +60,11 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
     summary: 'Search the web',
     security,
     middleware: [askForKey(parts.keys)] as const,
-    request: { query: searchParams, headers: searchHeaders },
-    responses: openapi.searchAnswers,
+    request: { query: schemas.searchParams, headers: schemas.searchHeaders },
+    responses: schemas.searchAnswers,
   })
   app.openapi(route, async (c) => {
-    const search = readSearch(c.req.valid('query'))
+    const search = schemas.readSearch(c.req.valid('query'))
     const key = c.get('key')
     c.set('rate', await countRequest(parts.pool, key))
     const order = {
@@ -106,15 +102,15 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     summary: 'Usage of an account',
     security,
     middleware: [askForKey(keys)] as const,
-    request: { query: usageParams },
-    responses: openapi.usageAnswers,
+    request: { query: schemas.usageParams },
+    responses: schemas.usageAnswers,
   })
   app.openapi(route, async (c) => {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
     // Parsing drops fields that are not in the schema.
-    const usage = usageResponse.parse({
+    const usage = schemas.usageResponse.parse({
       success: true,
       plan: key.plan,
       credits_quota: key.quota,

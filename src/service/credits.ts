@@ -55,40 +55,34 @@ async function reserveCredits(pool: pg.Pool, { key, search }: PaidSearch) {
   return new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }
 
-/** Reserves credits for searches, one account's waiting searches in order of arrival. */
-export class KeyCredits {
-  readonly #pool: pg.Pool
-  readonly #patienceMs: number
+/**
+ * Returns a function that reserves credits for a search, and returns the request's number. The function waits for
+ * credits that other requests may release, and throws a 402 or 429.
+ */
+export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
   /** The queue of each account that has waiting searches. */
-  readonly #lines = new Map<number, LimitFunction>()
-
-  constructor(pool: pg.Pool, patienceMs = 10_000) {
-    this.#pool = pool
-    this.#patienceMs = patienceMs
-  }
-
-  /** Waits for credits that other requests may release. Returns the request's number, or throws a 402 or 429. */
-  async reserve(order: PaidSearch): Promise<number> {
+  const lines = new Map<number, LimitFunction>()
+  return async (order: PaidSearch): Promise<number> => {
     const { accountId } = order.key
-    const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
-    const first = this.#lines.has(accountId) ? null : await reserveCredits(this.#pool, order)
-    if (first !== null && !(first instanceof Refusal)) return first
-    const line = this.#lines.get(accountId) ?? pLimit(1)
-    this.#lines.set(accountId, line)
+    const end = Math.min(performance.now() + patienceMs, order.deadline)
+    const first = lines.has(accountId) ? null : await reserveCredits(pool, order)
+    if (typeof first === 'number') return first
+    const line = lines.get(accountId) ?? pLimit(1)
+    lines.set(accountId, line)
     try {
       // The order of arrival prevents cheap searches from starving an expensive search.
       return await line(async () => {
         for (;;) {
           if (order.gone.aborted) throw clientLeft
-          const found = await reserveCredits(this.#pool, order)
-          if (!(found instanceof Refusal)) return found
+          const found = await reserveCredits(pool, order)
+          if (typeof found === 'number') return found
           if (performance.now() > end) throw found
           // Another process may release the credits, so the database is queried again.
           await pause(25)
         }
       })
     } finally {
-      if (line.activeCount + line.pendingCount === 0) this.#lines.delete(accountId)
+      if (line.activeCount + line.pendingCount === 0) lines.delete(accountId)
     }
   }
 }

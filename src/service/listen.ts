@@ -45,13 +45,12 @@ export function untilAccepted(): Promise<void> {
 
 async function acceptAll(): Promise<void> {
   const end = performance.now() + 250
-  let before: number
-  do {
+  for (let before = -1; accepted > before && performance.now() < end;) {
     before = accepted
     // The first call may end in a turn that has already begun. Connections are accepted between the two calls.
     await setImmediate()
     await setImmediate()
-  } while (accepted > before && performance.now() < end)
+  }
 }
 
 // Refusals for input that Node rejects before it becomes a request, by error code.

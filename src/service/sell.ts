@@ -4,7 +4,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { late, pause, within } from '../base/waiting.ts'
-import type { KeyCredits, PaidSearch } from './credits.ts'
+import type { openCredits, PaidSearch } from './credits.ts'
 import { cost } from './keys.ts'
 import { clientLeft, Refusal, tooLate } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
@@ -23,13 +23,11 @@ export interface Answered {
   readonly partial: boolean
 }
 
-export interface Asker {
+export interface Asker extends Pick<PaidSearch, 'deadline'> {
   readonly account: number
   readonly signal: AbortSignal
   /** Aborted when the client disconnects, which ends the search only while it is queued. */
   readonly gone: AbortSignal
-  /** Time on the `performance.now()` clock. */
-  readonly deadline: number
 }
 
 /** A source of answers: generated pages, the documents on this machine, or the web. */
@@ -46,7 +44,7 @@ export interface Sold extends Answered {
 
 export interface SearchSeller {
   readonly pool: pg.Pool
-  readonly credits: KeyCredits
+  readonly reserveCredits: ReturnType<typeof openCredits>
   readonly provider: Provider
   /** Age at which an unfinished request counts as dead. No request lasts longer than this. */
   readonly leaseMs: number
@@ -68,7 +66,7 @@ export async function sellAnswer(shop: SearchSeller, order: PaidSearch): Promise
 }
 
 async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | null) {
-  const id = await shop.credits.reserve(order)
+  const id = await shop.reserveCredits(order)
   const start = performance.now()
   /** Charges the request, and returns the balance; null if the request was already refunded as dead. */
   const settle = async (credits: number, status: number, answer?: string) => {

@@ -7,7 +7,7 @@ import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
 import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
-import { KeyCredits } from './credits.ts'
+import { openCredits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
 import { replaySeconds } from './sell.ts'
 import { Keys } from './keys.ts'
@@ -63,7 +63,7 @@ export async function startService(options: ServiceOptions) {
       log,
       deadlineMs,
       keys,
-      credits: new KeyCredits(pool),
+      reserveCredits: openCredits(pool),
       password: options.password ?? null,
       // The lease is longer than the deadline, because a request is settled after its deadline.
       leaseMs: options.leaseMs ?? deadlineMs + 20_000,
@@ -94,29 +94,25 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
 }
 
 /** Refunds dead requests, and deletes old answers and the text of old queries. */
-async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
+export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
     if (refunded) log.warn({ refunded }, 'requests that died with their process were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )
-    await forgetQueries(pool, keepMs)
+    // The number of queries and their cost remain.
+    await pool.query(
+      `update usage set q = ''
+      where q <> ''
+        and at < now() - make_interval(secs => $1)
+        and credits is not null`,
+      [keepMs / 1000],
+    )
   } catch (error) {
     // The sweep is repeated every minute, and requests report an unreachable database themselves.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
-}
-
-/** Deletes the text of old queries, but not their number and cost. */
-export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void> {
-  await pool.query(
-    `update usage set q = ''
-    where q <> ''
-      and at < now() - make_interval(secs => $1)
-      and credits is not null`,
-    [keepMs / 1000],
-  )
 }
 
 const refundOrphans = `

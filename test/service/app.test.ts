@@ -7,7 +7,7 @@ import type { Answered, Provider } from '../../src/service/sell.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { type FoundKey, Keys } from '../../src/service/keys.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
-import { KeyCredits } from '../../src/service/credits.ts'
+import { openCredits } from '../../src/service/credits.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
@@ -132,7 +132,7 @@ describe('searches that fail', () => {
     const { pool } = tables
     return {
       pool,
-      credits: new KeyCredits(pool),
+      reserveCredits: openCredits(pool),
       provider: provider(answer),
       leaseMs: 5000,
     }

@@ -4,8 +4,7 @@ import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openTablesOf } from '../database.ts'
-import { readLines } from './document.ts'
-import { addDocuments, loadShipped } from './load.ts'
+import { addDocuments, loadShipped, readLines } from './load.ts'
 
 export async function runCorpus({
   options,

@@ -1,13 +1,61 @@
-// Loads the shipped corpus and page files into the service's tables.
+// Reads the shipped corpus and page files, and loads their pages into the service's tables.
 
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { tryDecode } from 'hono/utils/url'
 import type pg from 'pg'
-import { codeOf, reasonOf } from '../../base/errors.ts'
+import { z } from 'zod'
+import { codeOf, reasonOf, unreadable } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
-import { type Document, documentShape, furtherWords } from './document.ts'
+
+/** PostgreSQL cannot store NUL characters and lone surrogates. */
+const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
+
+/** A page, as in a line of a corpus file. */
+export const documentShape = z.object({
+  url: z.url({ protocol: /^https?$/ }).max(4096),
+  title: storable.max(2000),
+  text: storable.max(400_000).default(''),
+  lang: z
+    .string()
+    .regex(/^[a-z]{2,3}$/)
+    .default('en'),
+  /** Names of the page's subjects. */
+  entities: z
+    .array(z.object({ name: storable.min(2).max(200), type: storable.max(50) }))
+    .default([]),
+})
+
+export type Document = z.output<typeof documentShape>
+
+/** Removes the site name from a title, as in `documents.head`. */
+export function titleAlone(title: string): string {
+  return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
+}
+
+/** Returns additional search terms: the words in the page's address, and in names such as `ServiceWorker`. */
+export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
+  const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
+  const texts = `${titleAlone(title)} ${tryDecode(new URL(url).pathname, decodeURIComponent)}`
+  const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))
+  return [...new Set(words.filter((word) => word !== ''))].join(' ')
+}
+
+export async function* readLines(path: string, shown: string): AsyncGenerator<string> {
+  const folder = 'a folder; name the files in it'
+  const handle = await open(path).catch((cause: unknown) => {
+    throw unreadable(shown, cause, folder)
+  })
+  try {
+    if ((await handle.stat()).isDirectory()) throw unreadable(shown, { code: 'EISDIR' }, folder)
+    yield* handle.readLines()
+  } finally {
+    await handle.close()
+  }
+}
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
@@ -54,8 +102,7 @@ export async function addDocuments(
       for await (const text of lines) {
         line += 1
         if (text.trim() === '') continue
-        const document = parseLine(text)
-        const problem = typeof document === 'string' ? document : await tryInsert(client, document)
+        const problem = await addLine(client, text)
         if (problem === null) documents += 1
         else rejected.push(`${shown}:${line}: ${problem}`)
       }
@@ -103,24 +150,18 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
     left join ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$) as ahead using (word)`)
 }
 
-function parseLine(text: string): Document | string {
+/** Adds a page. Returns the reason if the line contains no page, or if PostgreSQL rejects the page. */
+async function addLine(client: pg.PoolClient, text: string): Promise<string | null> {
   try {
-    const { data, error } = documentShape.safeParse(JSON.parse(text))
-    const issue = error?.issues[0]
-    return data ?? `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
-  } catch {
-    return 'expected a line of JSON, got something else'
-  }
-}
-
-/** Inserts a page; returns the reason if PostgreSQL rejects it. */
-async function tryInsert(client: pg.PoolClient, document: Document): Promise<string | null> {
-  await client.query('savepoint page')
-  try {
+    const document = documentShape.parse(JSON.parse(text))
+    await client.query('savepoint page')
     await insertBatch(client, [document], false)
     await client.query('release savepoint page')
     return null
   } catch (error) {
+    if (error instanceof SyntaxError) return 'expected a line of JSON, got something else'
+    const [issue] = error instanceof z.ZodError ? error.issues : []
+    if (issue !== undefined) return `${issue.path.join('.')}: ${issue.message}`
     // Only errors in SQLSTATE classes 22, 23 and 54 are caused by the page.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')

@@ -11,7 +11,7 @@ import type { Secret } from '../../base/secret.ts'
 import { type DoorEnv, type IssuedKey, keyKinds, type Keys } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { dashboardStyle, renderDashboard, renderUsage, shownDays } from './page.ts'
+import { dashboardStyle, renderDashboard, renderUsage, renderUsageForm, shownDays } from './page.ts'
 
 export interface DashboardParts {
   readonly keys: Keys
@@ -107,7 +107,7 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
 
 /** Adds the page on which customers enter their key to see their account's usage. */
 export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  app.get('/usage', (c) => c.html(renderUsage({ root: './' }), 200, pageHeaders))
+  app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
   // The dashboard uses this style sheet too, because the dashboard's own addresses may require the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
@@ -117,10 +117,10 @@ export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts
     const key = await keys.find(form.key.trim())
     if (key === null) {
       const problem = 'API key is invalid or has been revoked'
-      return c.html(renderUsage({ root: './', problem }), 403, pageHeaders)
+      return c.html(renderUsageForm(problem), 403, pageHeaders)
     }
     const used = await keys.usage({ days: shownDays, account: key.accountId })
-    return c.html(renderUsage({ root: './', account: { key, used } }), 200, pageHeaders)
+    return c.html(renderUsage(key, used), 200, pageHeaders)
   })
 }
 

@@ -59,23 +59,19 @@ export function renderDashboard(view: DashboardView) {
   )
 }
 
-interface UsageView extends PageView {
-  /** Account of the valid key that was entered. */
-  readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
+export function renderUsageForm(problem?: string) {
+  const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
+  const form = renderForm('./usage', 'Show usage', [label('API key', key)])
+  return renderPage({ root: './', problem }, [html`<h2>Usage of your account</h2>`, form])
 }
 
-export function renderUsage(view: UsageView) {
-  const { root, account } = view
-  if (account === undefined) {
-    const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
-    const form = renderForm(`${root}usage`, 'Show usage', [label('API key', key)])
-    return renderPage(view, [html`<h2>Usage of your account</h2>`, form])
-  }
-  const { plan, quota, remaining: credits, renewsAt } = account.key
+export function renderUsage(key: FoundKey, used: readonly KeyDay[]) {
+  const { plan, quota, remaining: credits, renewsAt } = key
   const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
   const low = notice('bad', 'Less than a tenth of your credits is left.')
   const balance = html`<p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
-  return renderPage(view, [isLow({ credits, quota }) ? low : '', balance, renderUsed(account.used)])
+  const parts = [isLow({ credits, quota }) ? low : '', balance, renderUsed(used)]
+  return renderPage({ root: './' }, parts)
 }
 
 function renderPage({ root, title = 'Search service', problem }: PageView, content: unknown) {

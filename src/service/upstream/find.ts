@@ -127,11 +127,8 @@ async function isChance(
 }
 
 async function parseOperators(run: Statements, text: string, config: string): Promise<string> {
-  const rows = await run.rows<{ query: string }>({
-    name: 'parse-operators',
-    text: `select (websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1))::text as query`,
-    values: [text, config],
-  })
+  const sql = `select (websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1))::text as query`
+  const rows = await run.rows<{ query: string }>({ text: sql, values: [text, config] })
   return rows[0]?.query ?? ''
 }
 
