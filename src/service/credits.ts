@@ -55,10 +55,7 @@ async function reserveCredits(pool: pg.Pool, { key, search }: PaidSearch) {
   return new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }
 
-/**
- * Returns a function that reserves credits for a search, and returns the request's number. The function waits for
- * credits that other requests may release, and throws a 402 or 429.
- */
+/** Returns a function that reserves credits, and waits for credits that other requests may release. */
 export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
   /** The queue of each account that has waiting searches. */
   const lines = new Map<number, LimitFunction>()

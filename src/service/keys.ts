@@ -192,10 +192,7 @@ export class Keys {
     return rows
   }
 
-  /**
-   * Finds a key; null if the key is unknown or revoked. A mistyped key causes no database query. Every other key is
-   * looked up in the database, so that a revoked key is refused at once.
-   */
+  /** Returns null if the key is unknown or revoked. A mistyped key causes no database query. */
   async find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return null
     // The last use is recorded only once a minute, because a write on every request would cost more than the request.

@@ -10,11 +10,6 @@ import { codeOf, reasonOf, Unreachable } from '../base/errors.ts'
 import { ourFault, Refusal } from './refusal.ts'
 import { jsonType, newRequestId, type Replying, secureHeaders } from './reply.ts'
 
-interface Where extends Replying {
-  readonly host: string
-  readonly port: number
-}
-
 const limits = {
   maxHeaderSize: 65_536,
   keepAliveTimeout: 65_000,
@@ -63,7 +58,7 @@ const wrongAddress = new Refusal(400, 'The address or the Host of the request is
 
 export async function listen(
   answer: (request: Request, connection: HttpBindings) => Response | Promise<Response>,
-  where: Where,
+  where: Replying & { host: string; port: number },
 ) {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
@@ -74,7 +69,17 @@ export async function listen(
       return new Response(body, { status: refusal.status, headers })
     },
   })
-  const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
+  /** Replaces Node's bare response, and closes the connection. */
+  const refuse = (refusal: Refusal, socket: Duplex | null) => {
+    const { status } = refusal
+    if (socket?.writable !== true) return void socket?.destroy()
+    const { body, headers } = writeRefusal(refusal, where)
+    const length = String(Buffer.byteLength(body))
+    const all = { ...headers, 'content-length': length, connection: 'close' }
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+    const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}\r\n${lines.join('')}`
+    socket.end(`${head}\r\n${body}`)
+  }
   const answerWhole = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     // Only forms have a body that is read.
     const problem = request.method === 'POST' ? null : await readAway(request)
@@ -126,33 +131,21 @@ async function bind(server: Server, where: { host: string; port: number }): Prom
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function writeRefusal(refusal: Refusal, { publicUrl, log }: Where) {
+function writeRefusal(refusal: Refusal, { publicUrl, log }: Replying) {
   const id = newRequestId()
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
   const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
   return { body: JSON.stringify(refusal.body(publicUrl())), headers }
 }
 
-/** Replaces Node's bare response, and closes the connection. */
-function refuseSocket(refusal: Refusal, socket: Duplex | null, where: Where): void {
-  if (socket?.writable !== true) return void socket?.destroy()
-  const { body, headers } = writeRefusal(refusal, where)
-  const all = { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${http.STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`,
-  )
-}
-
 /** Refuses other methods before any route, because HEAD would run a search. */
 export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): void {
-  if (method !== 'GET' && !(method === 'POST' && forms.test(new URL(url).pathname))) {
+  const isForm = method === 'POST' && /^\/(usage$|dashboard\/)/.test(new URL(url).pathname)
+  if (method !== 'GET' && !isForm) {
     throw new Refusal(405, `${method} is not supported`, { allow: 'GET' })
   }
   if (url.length > 16_384) throw new Refusal(414, 'The address is too long')
 }
-
-const forms = /^\/(usage$|dashboard\/)/
 
 /** Waits up to the grace period for requests in progress, and then closes their connections. */
 export async function closeServer(server: http.Server, graceMs: number): Promise<void> {

@@ -82,10 +82,7 @@ export const databaseAway = new Refusal(503, 'The database does not answer; try 
   'retry-after': '5',
 })
 
-export function refuseParams(checked: {
-  readonly success: boolean
-  readonly error?: z.ZodError
-}): undefined {
+export function refuseParams(checked: { success: boolean; error?: z.ZodError }): undefined {
   const [issue] = checked.error?.issues ?? []
   if (issue !== undefined) throw new Refusal(400, issue.message)
 }

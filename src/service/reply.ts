@@ -69,7 +69,7 @@ export function isLocal(socket: Socket): boolean {
   return /^(::1$|127\.)/.test(peerOf(socket))
 }
 
-/** Converts an IPv4-mapped IPv6 address to IPv4. */
+/** Converts IPv4-mapped IPv6 addresses. */
 function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }

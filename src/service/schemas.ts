@@ -4,14 +4,6 @@ import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
 import { errorResponse, reasons, type RefusalStatus, statusCode } from './refusal.ts'
 
-const usedDay = z.object({
-  day: z.iso.date(),
-  key: z.string().describe('Prefix and last four characters of the key.'),
-  requests: z.int(),
-  failures: z.int().describe('Those among them that failed and were not charged.'),
-  credits: z.int(),
-})
-
 /** Spec gap: the specification has no usage response. */
 export const usageResponse = z
   .object({
@@ -25,7 +17,15 @@ export const usageResponse = z
       .int()
       .nullable()
       .describe('Maximum number of requests per second for the account. Null means no limit.'),
-    days: z.array(usedDay),
+    days: z.array(
+      z.object({
+        day: z.iso.date(),
+        key: z.string().describe('Prefix and last four characters of the key.'),
+        requests: z.int(),
+        failures: z.int().describe('Those among them that failed and were not charged.'),
+        credits: z.int(),
+      }),
+    ),
   })
   .openapi('UsageResponse')
 
@@ -241,20 +241,13 @@ const waitingHeaders = {
   ...describeHeaders('integer', { 'Retry-After': 'seconds to wait.' }),
 }
 
-function json<Schema>(schema: Schema) {
-  return { 'application/json': { schema } }
-}
-
-function refusals<Status extends RefusalStatus>(these: readonly Status[], headers = everyHeader) {
-  const describe = (status: Status) => {
+function refusals(these: readonly RefusalStatus[], headers = everyHeader): object {
+  const describe = (status: RefusalStatus) => {
     const specified = status === 401 || status === 403
     const description = `${specified ? '' : `${open} `}${reasons[status]} Code ${statusCode(status)}; nothing is charged.`
-    return { description, headers, content: json(errorResponse) }
+    return { description, headers, content: { 'application/json': { schema: errorResponse } } }
   }
-  return Object.fromEntries(these.map((status) => [status, describe(status)])) as Record<
-    Status,
-    ReturnType<typeof describe>
-  >
+  return Object.fromEntries(these.map((status) => [status, describe(status)]))
 }
 
 const usualRefusals = {
@@ -271,7 +264,7 @@ const usualRefusals = {
 export const searchAnswers = {
   200: {
     description: 'Search response.',
-    content: json(searchResponse),
+    content: { 'application/json': { schema: searchResponse } },
     headers: {
       ...keyedHeaders,
       ...describeHeaders('string', {
@@ -289,7 +282,7 @@ export const searchAnswers = {
 export const usageAnswers = {
   200: {
     description: `${open} the usage of the key's account.`,
-    content: json(usageResponse),
+    content: { 'application/json': { schema: usageResponse } },
     headers: keyedHeaders,
   },
   ...usualRefusals,

@@ -53,7 +53,7 @@ export interface SearchSeller {
 export async function sellAnswer(shop: SearchSeller, order: PaidSearch): Promise<Sold> {
   const { idempotencyKey: key } = order
   if (key === undefined) return await sellOnce(shop, order, null)
-  const claim = await claimAnswer(shop.pool, order, { key, leaseMs: shop.leaseMs })
+  const claim = await claimAnswer(shop.pool, order, shop.leaseMs)
   if (typeof claim !== 'string') return claim
   return await sellOnce(shop, order, claim).catch(async (error: unknown) => {
     await shop.pool.query({
@@ -82,12 +82,14 @@ async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | n
   }
   // A search is aborted when the client disconnects, unless an idempotency key allows a later replay.
   const over = claim === null ? order.gone : new AbortController().signal
-  const answered = await beforeDeadline(shop, order, over).catch(async (error: unknown) => {
-    const status = error instanceof Refusal ? error.status : 500
-    // Web servers log a client that disconnected as 499.
-    await settle(0, order.gone.aborted ? 499 : status)
-    throw error
-  })
+  const answered = await beforeDeadline(shop.provider, order, over).catch(
+    async (error: unknown) => {
+      const status = error instanceof Refusal ? error.status : 500
+      // Web servers log a client that disconnected as 499.
+      await settle(0, order.gone.aborted ? 499 : status)
+      throw error
+    },
+  )
   const used = cost(answered.answer.organic_results.length)
   const remaining = await settle(used, 200, JSON.stringify(answered))
   if (remaining !== null) return { ...answered, used, remaining, again: false }
@@ -95,16 +97,13 @@ async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | n
   throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })
 }
 
-async function beforeDeadline(
-  { provider }: SearchSeller,
-  { key, search, gone, deadline }: PaidSearch,
-  over: AbortSignal,
-): Promise<Answered> {
+async function beforeDeadline(provider: Provider, order: PaidSearch, over: AbortSignal) {
+  const { key, gone, deadline } = order
   const ms = deadline - performance.now()
   if (ms <= 0) throw tooLate
   const stop = new AbortController()
   const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
-  const answering = provider.answer(search, asker)
+  const answering = provider.answer(order.search, asker)
   const answered = await within(answering, { ms, signal: over })
   if (answered !== late) return answered
   const reason = over.aborted ? clientLeft : tooLate
@@ -153,12 +152,8 @@ const settleText = `
 export const replaySeconds = 86_400
 
 /** Returns the stored answer, or claims the right to answer. Waits while another request has a claim within its lease. */
-export async function claimAnswer(
-  pool: pg.Pool,
-  order: PaidSearch,
-  { key, leaseMs }: { readonly key: string; readonly leaseMs: number },
-): Promise<string | Sold> {
-  const { gone } = order
+export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: number) {
+  const { gone, idempotencyKey: key } = order
   const asked = hash('sha256', identityOf(order.search), 'buffer')
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const claim = randomUUID()

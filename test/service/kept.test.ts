@@ -90,8 +90,8 @@ describe('a search with an Idempotency-Key', () => {
     if (found === null) throw new Error('expected the key to be found')
     const search = readSearch({ q: 'tea', num: 30 })
     const { signal: gone } = new AbortController()
-    const order = { key: found, search, gone, deadline: 0 }
-    const claim = await claimAnswer(own.pool, order, { key: 'dead', leaseMs: 300 })
+    const order = { key: found, search, gone, deadline: 0, idempotencyKey: 'dead' }
+    const claim = await claimAnswer(own.pool, order, 300)
     expect(claim).toBeTypeOf('string')
     const { status, json } = await lone.ask(tea, key, again('dead'))
     expect([status, json.credits_remaining]).toEqual([200, 97])

@@ -148,8 +148,8 @@ describe('the body of an error has only the fields of the specification', () => 
     if (found === null) throw new Error('expected the key to be found')
     const tables = await openTables(shop.databaseUrl, 1)
     const { signal: gone } = new AbortController()
-    const order = { key: found, search: readSearch({ q: 'tea' }), gone, deadline: 0 }
-    await claimAnswer(tables.pool, order, { key: 'in-work', leaseMs: 60_000 })
+    const tea = { key: found, search: readSearch({ q: 'tea' }), gone, deadline: 0 }
+    await claimAnswer(tables.pool, { ...tea, idempotencyKey: 'in-work' }, 60_000)
     await tables.close()
     expect(
       shown(await hurried.ask(search, key, { headers: { 'idempotency-key': 'in-work' } })),

@@ -6,12 +6,8 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openTablesOf } from '../database.ts'
 import { addDocuments, loadShipped, readLines } from './load.ts'
 
-export async function runCorpus({
-  options,
-  args: [action, ...files],
-  env,
-  closers,
-}: Call): Promise<Exit> {
+export async function runCorpus({ options, args, env, closers }: Call): Promise<Exit> {
+  const [action, ...files] = args
   if (action !== 'load' && action !== 'add') {
     throw new Misuse(`expected load or add, got ${action}`)
   }

@@ -115,10 +115,7 @@ export async function addDocuments(
 // Services that start at the same time load the corpus one after another. The number is arbitrary.
 const lockCorpus = 'select pg_advisory_xact_lock(7361002)'
 
-async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>) {
   const client = await pool.connect()
   try {
     await client.query('begin')
@@ -169,11 +166,7 @@ async function addLine(client: pg.PoolClient, text: string): Promise<string | nu
   }
 }
 
-async function insertBatch(
-  client: pg.PoolClient,
-  given: readonly Document[],
-  shipped: boolean,
-): Promise<void> {
+async function insertBatch(client: pg.PoolClient, given: readonly Document[], shipped: boolean) {
   // Only the last page with each address is used, because INSERT ... ON CONFLICT cannot update a row twice.
   const batch = [...new Map(given.map((document) => [document.url, document])).values()]
   const rows = batch.map((document) => ({

@@ -260,7 +260,6 @@ export const errorPage = renderHelp('Errors', [
   'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
 ])
 
-/** Renders help texts, and a table of the errors that link to the page. */
 function renderHelp(title: string, texts: readonly string[]) {
   const rows = Object.entries(reasons).flatMap(([status, reason]) => {
     const code = `\`${statusCode(Number(status) as RefusalStatus)}\``

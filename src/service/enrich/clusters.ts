@@ -32,12 +32,14 @@ export function labelClusters(
   const scored = dropContained(phrases).flatMap((phrase) => {
     const { documents } = phrase
     const hosts = new Set([...documents].map((index) => texts[index]?.host))
-    const form = usualForm(phrase)
+    const [[form] = ['']] = [...phrase.forms].toSorted(
+      (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1),
+    )
     const named = isName(form)
     if (hosts.size === 1 && documents.size > 2) return []
     if (!named && (documents.size < leastShares || !isLabel(form))) return []
-    const score = (named ? 2 : 1) * scoreOf(phrase, asked, texts.length)
-    return isGeneric(form) ? [] : [{ ...phrase, form, score }]
+    if (stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))) return []
+    return { ...phrase, form, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
   })
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
@@ -69,10 +71,6 @@ const generic = new Set(
     ' ',
   ),
 )
-
-function isGeneric(form: string): boolean {
-  return stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))
-}
 
 /** Accepts phrases that are written like a name. Rejects single everyday words, and fragments of sentences. */
 function isLabel(form: string): boolean {
@@ -137,11 +135,6 @@ function accept(phrases: readonly (Phrase & { readonly form: string })[]): strin
     if (alike.length < 2 && !overlaps) taken.push(phrase)
   }
   return taken.slice(0, 8).map(({ form }) => capitalise(form))
-}
-
-function usualForm({ forms }: Phrase): string {
-  const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-  return form
 }
 
 /** Capitalises the words in a phrase that have neither capital letters nor hyphens. */

@@ -24,7 +24,7 @@ interface Waiter extends Pick<Turn, 'deadline'> {
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** Queues of the accounts with waiting turns. The first account is served next. */
+  /** Queues of waiting turns by account. The first account is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   readonly #working: number[] = []
   #observed: readonly number[] = []

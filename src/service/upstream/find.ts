@@ -10,7 +10,6 @@ export interface FoundPage {
   readonly id: number
   readonly url: string
   readonly title: string
-  /** The beginning of the page's text. */
   readonly text: string
   readonly lang: string
   /** Relevance, which is comparable only within one answer. */
@@ -83,10 +82,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
   return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
-/**
- * If a query contains a known name, lowers the weight of its very rare other words, which are probably mistakes. If the
- * query also has unknown words, lowers the weight of all other words.
- */
+/** Lowers the weight of rare words in a query with a known name, or of all other words if some words are unknown. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -101,11 +97,8 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
  * True if matches are likely due to chance. If only one word is known, that word must be the subject of a page: `football
  * results` does not ask about results. A corrected word counts as unknown if other words could not be corrected.
  */
-async function isChance(
-  run: Statements,
-  { words, known, strange, corrections }: KnownTerms,
-  subjects: readonly string[],
-): Promise<boolean> {
+async function isChance(run: Statements, terms: KnownTerms, subjects: readonly string[]) {
+  const { words, known, strange, corrections } = terms
   if (known.length === 0 || strange.length === 0) return known.length === 0
   const sure = known.length - corrections.length
   if (sure > 1 && sure / (known.length + strange.length) >= 0.5) return false
@@ -152,10 +145,7 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-/**
- * Limits each folder to two pages in the top ten. A page from another folder moves up only if it is nearly as relevant
- * as the page that it passes.
- */
+/** Limits each folder to two pages in the top ten, if pages from other folders are nearly as relevant. */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
 ): Page[] {

@@ -35,8 +35,8 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
       foundBefore?.get(key) ??
       withStatements(tables, signal, (run) => findPages(run, search, { shown, findNames }))
     const { pages, meant } = await finding.catch((error: unknown) => {
-      // A statement that exceeds its time limit is a slow search rather than a bug.
-      throw codeOf(error) === queryCanceled ? tooLate : error
+      // A statement that exceeds its time limit (57014) is a slow search rather than a bug.
+      throw codeOf(error) === '57014' ? tooLate : error
     })
     foundBefore?.set(key, finding)
     const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
@@ -45,10 +45,11 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
         const snippet = makeSnippet(search.q, text)
         return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
       }),
-      // For pages that are not shown, the beginning is enough.
-      pool: closePages(pages.slice(0, leastPool)).map((page) =>
-        ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
-      ),
+      pool: pages
+        .slice(0, leastPool)
+        .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
+        // For pages that are not shown, the beginning is enough.
+        .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
       // The corrected query becomes the first related search, because the specification has no field for it.
       suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
       known: [],
@@ -78,14 +79,6 @@ async function loadGazetteer({ pool }: Tables): Promise<Gazetteer> {
   const { rows } = await pool.query<NamedEntity>('select name, type from entities order by key')
   return new Gazetteer(rows)
 }
-
-/** Keeps the first ten pages, and pages with at least 40 percent of the best page's relevance. */
-function closePages(pages: readonly FoundPage[]): FoundPage[] {
-  const least = 0.4 * (pages[0]?.score ?? 0)
-  return pages.filter(({ score }, index) => index < 10 || score >= least)
-}
-
-const queryCanceled = '57014'
 
 /** Documents have neither place nor device, so these parameters never have an effect. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {

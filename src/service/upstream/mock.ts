@@ -1,4 +1,4 @@
-// Generates answers, which can change from day to day.
+// Generates answers. The same search always gives the same answer, unless answers change from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
 import type { Answered, FoundAnswer } from '../sell.ts'
@@ -37,7 +37,6 @@ const entities: readonly NamedEntity[] = [
 ]
 const endings = ['examples', 'guide', 'free', 'vs', 'near me', 'online', 'meaning', 'price']
 
-/** Opens a provider of generated answers. The same search always gives the same answer. */
 export function openMock(drift: Drift = noDrift) {
   return {
     name: 'mock',

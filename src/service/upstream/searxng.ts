@@ -41,10 +41,7 @@ async function answer(web: Web, search: Search, asker: Asker): Promise<Answered>
   }
 }
 
-/**
- * Fetches pages of results one after another, because some engines return the second page only after the first. Each
- * page waits for its own turn in the queue. At the deadline, returns the results received so far.
- */
+/** Fetches pages one after another, because some engines return the second page only after the first. */
 async function collect(web: Web, search: Search, asker: Asker) {
   const { account } = asker
   const byKey = new Map<string, OrganicResult>()
@@ -190,8 +187,7 @@ function withoutCommands(q: string): string {
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0
-  if (response.body === null) return undefined
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length
     // A page of results usually has tens of thousands of bytes. Leaving the loop closes the connection.
     if (length > 4_000_000) return undefined

@@ -34,19 +34,14 @@ const writtenWords = `
  */
 export async function correctWords(
   run: Statements,
-  wrong: readonly string[],
+  words: readonly string[],
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Spelling[]> {
-  const given = wrong.flatMap((from) => {
+  const given = words.flatMap((wrong) => {
     // If the misspelt word is short, any other match may be a coincidence.
-    const certain = misspellings(from, { bold })
-    const others = misspellings(from, { bold: bold || titled !== '' })
-    return Array.from(others, ([word, slip]) => ({
-      wrong: from,
-      word,
-      slip,
-      certain: certain.has(word),
-    }))
+    const certain = misspellings(wrong, { bold })
+    const others = misspellings(wrong, { bold: bold || titled !== '' })
+    return Array.from(others, ([word, slip]) => ({ wrong, word, slip, certain: certain.has(word) }))
   })
   if (given.length === 0) return []
   const rows = await run.rows<Spelling>({
@@ -54,8 +49,8 @@ export async function correctWords(
     text: correctionText,
     values: [JSON.stringify(given), titled, bold],
   })
-  return wrong.flatMap((word) => {
-    const [best, ...others] = rows.filter((row) => row.wrong === word)
+  return words.flatMap((wrong) => {
+    const [best, ...others] = rows.filter((row) => row.wrong === wrong)
     if (best === undefined) return []
     // The query's other words decide between two corrections that are nearly as likely.
     return [best, ...others.slice(0, 1).filter(({ chance }) => chance >= 0.6 * best.chance)]
@@ -196,10 +191,7 @@ export async function findSplit(run: Statements, strange: readonly string[]) {
   })
 }
 
-export function applyCorrections(
-  words: readonly string[],
-  corrections: readonly Correction[],
-): string[] {
+export function applyCorrections(words: readonly string[], corrections: readonly Correction[]) {
   const text = corrections.reduce(
     (said, { from, to }) => said.replace(` ${from} `, ` ${to} `),
     ` ${words.join(' ')} `,
