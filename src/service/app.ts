@@ -5,7 +5,7 @@ import { compress } from 'hono/compress'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
 import { errorPage, frontPage, keyPage } from './dashboard/page.ts'
-import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
+import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
 import { databaseAway, Refusal, refuseParams } from './refusal.ts'
@@ -40,7 +40,6 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   }
   app.doc31('/openapi.json', () => schemas.openapiHead(parts.publicUrl()))
   addDashboard(app, parts)
-  addUsagePage(app, parts)
   app.get('/healthz', async (c) =>
     c.json({ ok: (await parts.pool.query('select 1')).rowCount === 1 }),
   )

@@ -69,17 +69,7 @@ export async function listen(
       return new Response(body, { status: refusal.status, headers })
     },
   })
-  /** Replaces Node's bare response, and closes the connection. */
-  const refuse = (refusal: Refusal, socket: Duplex | null) => {
-    const { status } = refusal
-    if (socket?.writable !== true) return void socket?.destroy()
-    const { body, headers } = writeRefusal(refusal, where)
-    const length = String(Buffer.byteLength(body))
-    const all = { ...headers, 'content-length': length, connection: 'close' }
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-    const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}\r\n${lines.join('')}`
-    socket.end(`${head}\r\n${body}`)
-  }
+  const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
   const answerWhole = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     // Only forms have a body that is read.
     const problem = request.method === 'POST' ? null : await readAway(request)
@@ -136,6 +126,18 @@ function writeRefusal(refusal: Refusal, { publicUrl, log }: Replying) {
   log.info({ request: id, status: refusal.status }, 'answered before it was a request')
   const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
   return { body: JSON.stringify(refusal.body(publicUrl())), headers }
+}
+
+/** Replaces Node's bare response, and closes the connection. */
+function refuseSocket(refusal: Refusal, socket: Duplex | null, replying: Replying): void {
+  if (socket?.writable !== true) return void socket?.destroy()
+  const { status } = refusal
+  const { body, headers } = writeRefusal(refusal, replying)
+  const length = String(Buffer.byteLength(body))
+  const all = { ...headers, 'content-length': length, connection: 'close' }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}\r\n${lines.join('')}`
+  socket.end(`${head}\r\n${body}`)
 }
 
 /** Refuses other methods before any route, because HEAD would run a search. */

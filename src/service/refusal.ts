@@ -44,7 +44,6 @@ export function helpOf(status: number): string {
   return status === 401 || status === 403 ? 'authentication' : 'errors'
 }
 
-/** An error response, section 2.4. */
 export const errorResponse = z
   .object({
     success: z.literal(false),

@@ -9,7 +9,6 @@ import { cost } from './keys.ts'
 import { clientLeft, Refusal, tooLate } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
 
-/** A provider's part of the response to a search. */
 export type FoundAnswer = Omit<
   SearchResponse,
   'success' | 'query' | 'credits_used' | 'credits_remaining'

@@ -12,7 +12,6 @@ import { jsonType } from './reply.ts'
 type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
-const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'
 const documentation = 'https://docs.example.com/errors'
 const error = { code: 'INVALID_REQUEST', message: 'A fault on purpose', documentation }
 /** Share of the results that remains. */
@@ -34,7 +33,7 @@ export async function openFront(behind: string, credits: number) {
     if (found.status !== 200) return new Response(text, { status: found.status, headers: jsonType })
     const used = fault === 'dear' ? 3 : 1
     balance -= used
-    if (fault === 'html') return c.html(page)
+    if (fault === 'html') return c.html('<!doctype html><h1>We will be back soon</h1>')
     const good = body.parse(JSON.parse(text))
     const share = (fault === null ? undefined : depths[fault]) ?? 1
     const results = good.organic_results.slice(0, Math.ceil(good.organic_results.length * share))

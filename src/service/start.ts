@@ -44,7 +44,6 @@ export interface ServiceOptions {
 
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
-/** Resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options

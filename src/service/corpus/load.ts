@@ -29,7 +29,7 @@ export const documentShape = z.object({
     .default([]),
 })
 
-export type Document = z.output<typeof documentShape>
+type Document = z.output<typeof documentShape>
 
 /** Removes the site name from a title, as in `documents.head`. */
 export function titleAlone(title: string): string {

@@ -30,29 +30,54 @@ const pageHeaders = {
 }
 
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
-  const { keys, publicUrl } = parts
   const checkClient = guard(parts.password)
   app.use('/dashboard/*', async (c, next) => {
     checkClient(c)
-    if (c.req.method === 'POST') checkForm(c, publicUrl())
+    if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
     await next()
   })
-  const show = async (c: Context, said: { issued?: IssuedKey; problem?: string } = {}) => {
-    const { q: word = '', page: nth = '' } = c.req.query()
-    const page = renderDashboard({
-      ...said,
-      root: rootOf(c),
-      address: publicUrl(),
-      keys: await keys.list(),
-      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
-      used: await keys.usage({ days: shownDays }),
-      ticket: randomUUID(),
-    })
-    return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
-  }
   // The page that follows a form has the form's address, so users may reload or bookmark that address.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, parts))
+  addForms(app, parts)
+  // On this page, customers enter their key to see their account's usage.
+  app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
+  // The dashboard uses this style sheet too, because the dashboard's own addresses may require the password.
+  app.get('/usage/style.css', (c) =>
+    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+  )
+  app.post('/usage', async (c) => {
+    const form = await readForm(c, { key: z.string().default('') })
+    const key = await parts.keys.find(form.key.trim())
+    if (key === null) {
+      const problem = 'API key is invalid or has been revoked'
+      return c.html(renderUsageForm(problem), 403, pageHeaders)
+    }
+    const used = await parts.keys.usage({ days: shownDays, account: key.accountId })
+    return c.html(renderUsage(key, used), 200, pageHeaders)
+  })
+}
 
+async function show(
+  c: Context,
+  parts: DashboardParts,
+  said: { issued?: IssuedKey; problem?: string } = {},
+) {
+  const { keys, publicUrl } = parts
+  const { q: word = '', page: nth = '' } = c.req.query()
+  const page = renderDashboard({
+    ...said,
+    root: rootOf(c),
+    address: publicUrl(),
+    keys: await keys.list(),
+    shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
+    used: await keys.usage({ days: shownDays }),
+    ticket: randomUUID(),
+  })
+  return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
+}
+
+function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
+  const { keys } = parts
   /** Adds the route for a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
@@ -65,11 +90,11 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     app.post(`/dashboard/${path}`, async (c) => {
       try {
         const done = await change(await readForm(c, shape), Number(c.req.param('id')))
-        if (typeof done === 'object') return await show(c, { issued: done })
+        if (typeof done === 'object') return await show(c, parts, { issued: done })
         if (done === false) throw new Refusal(404, 'There is no such key')
         return c.redirect(`${rootOf(c)}dashboard`, 303)
       } catch (error) {
-        if (error instanceof Misuse) return await show(c, { problem: error.message })
+        if (error instanceof Misuse) return await show(c, parts, { problem: error.message })
         throw error
       }
     })
@@ -87,41 +112,19 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   })
   const key = 'keys/:id{\\d{1,15}}'
   const account = 'accounts/:id{\\d{1,15}}'
-  const error = 'Revoke: tick the box first, because it cannot be undone'
-  const sure = z.literal('yes', { error })
-  addForm(`${key}/revoke`, { sure }, (_, id) => keys.revoke(String(id)))
+  addForm(`${key}/revoke`, { sure: sureField }, (_, id) => keys.revoke(String(id)))
   addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
     keys.rotate({ id, graceMs: grace * 3_600_000 }),
   )
   addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
   )
-  const more = whole('Credits', 1, 1_000_000_000_000)
-  addForm(`${account}/top-up`, { credits: more }, ({ credits = 0 }, id) =>
+  addForm(`${account}/top-up`, { credits: moreField }, ({ credits = 0 }, id) =>
     keys.topUp({ account: id, credits }),
   )
   addForm(`${account}/plan`, { plan: z.string() }, ({ plan }, id) =>
     keys.changePlan({ account: id, plan }),
   )
-}
-
-/** Adds the page on which customers enter their key to see their account's usage. */
-export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
-  // The dashboard uses this style sheet too, because the dashboard's own addresses may require the password.
-  app.get('/usage/style.css', (c) =>
-    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
-  )
-  app.post('/usage', async (c) => {
-    const form = await readForm(c, { key: z.string().default('') })
-    const key = await keys.find(form.key.trim())
-    if (key === null) {
-      const problem = 'API key is invalid or has been revoked'
-      return c.html(renderUsageForm(problem), 403, pageHeaders)
-    }
-    const used = await keys.usage({ days: shownDays, account: key.accountId })
-    return c.html(renderUsage(key, used), 200, pageHeaders)
-  })
 }
 
 /** Returns the service's address, relative to the requested page. */
@@ -152,6 +155,10 @@ const nameField = z
   .string()
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
+const sureField = z.literal('yes', {
+  error: 'Revoke: tick the box first, because it cannot be undone',
+})
+const moreField = whole('Credits', 1, 1_000_000_000_000)
 const rateField = whole('Requests a second', 1, 1_000_000)
 const newKey = {
   ticket: z.string().default(''),

@@ -2,11 +2,7 @@
 
 import { Refusal } from '../refusal.ts'
 
-interface QueueLimits {
-  readonly places: number
-  readonly placesPerAccount: number
-  readonly waitingPerAccount: number
-}
+type QueueLimits = Readonly<Record<'places' | 'placesPerAccount' | 'waitingPerAccount', number>>
 
 /** A unit of work at the upstream: a whole search, or one page of results. */
 interface Turn {

@@ -1,5 +1,6 @@
 // Finds pages among the documents on this machine, best page first.
 
+import type { Gazetteer } from '../enrich/entities.ts'
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
 import type { Statements } from '../database.ts'
@@ -36,14 +37,15 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 export async function findPages(
   run: Statements,
   search: Search,
-  { shown, findNames }: { shown: number; findNames: (text: string) => string[] },
+  { shown, gazetteer }: { shown: number; gazetteer: Gazetteer },
 ) {
   const question = readQuestion(search.q)
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const meant = terms.words.join(' ')
-  const subjects = findNames(terms.corrections.length > 0 ? meant : search.q)
+  const names = gazetteer.findAny(terms.corrections.length > 0 ? meant : search.q)
+  const subjects = names.map(({ name }) => name.toLowerCase())
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
   const { operators } = question

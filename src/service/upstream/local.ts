@@ -1,8 +1,8 @@
-// Answers searches from the documents on this machine, without a network.
+// Answers searches from the shipped corpus and added documents, without a network.
 
 import { codeOf } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import type { Answered, Provider } from '../sell.ts'
+import type { Provider } from '../sell.ts'
 import { loadShipped } from '../corpus/load.ts'
 import { type Tables, withStatements } from '../database.ts'
 import type { Drift } from './mock.ts'
@@ -14,7 +14,6 @@ import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from '.
 import { FairQueue } from './fair-queue.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
-/** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
   // If loading fails, a search that waits for the documents reports the failure.
   const loading = awaitedLater(loadGazetteer(tables))
@@ -24,53 +23,52 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
   // A history repeats its queries every day, and documents do not change.
   const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
 
-  const answer = async (search: Search, signal: AbortSignal): Promise<Answered> => {
-    const gazetteer = await loading
-    // The additional pages move up on days when other pages are missing.
-    const shown = drift.moves ? search.num + 12 : search.num
-    const findNames = (text: string) =>
-      gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-    const key = JSON.stringify([search.q, languageOf(search), shown])
-    const finding =
-      foundBefore?.get(key) ??
-      withStatements(tables, signal, (run) => findPages(run, search, { shown, findNames }))
-    const { pages, meant } = await finding.catch((error: unknown) => {
-      // A statement that exceeds its time limit (57014) is a slow search rather than a bug.
-      throw codeOf(error) === '57014' ? tooLate : error
-    })
-    foundBefore?.set(key, finding)
-    const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
-    const found = {
-      results: ranked.map(({ url, title, text }, index) => {
-        const snippet = makeSnippet(search.q, text)
-        return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
-      }),
-      pool: pages
-        .slice(0, leastPool)
-        .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
-        // For pages that are not shown, the beginning is enough.
-        .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
-      // The corrected query becomes the first related search, because the specification has no field for it.
-      suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
-      known: [],
-    }
-    return {
-      answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
-      ignored: ignoredParams(search, ranked),
-      partial: false,
-    }
-  }
-
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
-      await loading
+      const gazetteer = await loading
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
       return await queue.run(turn, async () => {
         await untilAccepted()
-        return await answer(search, signal)
+        // The additional pages move up on days when other pages are missing.
+        const shown = drift.moves ? search.num + 12 : search.num
+        const key = JSON.stringify([search.q, languageOf(search), shown])
+        const finding =
+          foundBefore?.get(key) ??
+          withStatements(tables, signal, (run) => findPages(run, search, { shown, gazetteer }))
+        const found = await finding.catch((error: unknown) => {
+          // A statement that exceeds its time limit (57014) is a slow search rather than a bug.
+          throw codeOf(error) === '57014' ? tooLate : error
+        })
+        foundBefore?.set(key, finding)
+        const ranked = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
+        return await toAnswer(search, { ...found, ranked }, gazetteer)
       })
     },
+  }
+}
+
+type Found = Awaited<ReturnType<typeof findPages>> & { readonly ranked: readonly FoundPage[] }
+
+async function toAnswer(search: Search, { pages, meant, ranked }: Found, gazetteer: Gazetteer) {
+  const found = {
+    results: ranked.map(({ url, title, text }, index) => {
+      const snippet = makeSnippet(search.q, text)
+      return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
+    }),
+    pool: pages
+      .slice(0, leastPool)
+      .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
+      // For pages that are not shown, the beginning is enough.
+      .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
+    // The corrected query becomes the first related search, because the specification has no field for it.
+    suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
+    known: [],
+  }
+  return {
+    answer: { ...(await enrich(search.q, found, gazetteer)), interpretation: meant },
+    ignored: ignoredParams(search, ranked),
+    partial: false,
   }
 }
 

@@ -54,9 +54,9 @@ function invent({ q, num, location, gl, ...search }: Search, drift: Drift): Foun
   const labelled = {
     intent: pick(random, intents),
     sentiment: pick(random, sentiments),
-    clusters: some(random, labels, 4),
-    entities: some(random, entities, 5),
-    related_searches: some(random, endings, 8, 1).map((end) => `${words} ${end}`),
+    clusters: some(random, labels, [0, 4]),
+    entities: some(random, entities, [0, 5]),
+    related_searches: some(random, endings, [1, 8]).map((end) => `${words} ${end}`),
   }
   const slug = encodeURIComponent(words.toLowerCase().replaceAll(' ', '-').slice(0, 60))
   const pages = Array.from({ length: drift.moves ? num + 12 : num }, (_, index) => {
@@ -71,7 +71,7 @@ function invent({ q, num, location, gl, ...search }: Search, drift: Drift): Foun
   return { ...labelled, organic_results: results }
 }
 
-function some<T>(random: Random, items: readonly T[], most: number, least = 0): T[] {
+function some<T>(random: Random, items: readonly T[], [least, most]: [number, number]): T[] {
   const orders = new Map(items.map((item) => [item, random()]))
   const count = Math.max(least, Math.floor(random() * (most + 1)))
   return items.toSorted((a, b) => (orders.get(a) ?? 0) - (orders.get(b) ?? 0)).slice(0, count)

@@ -53,7 +53,7 @@ async function collect(web: Web, search: Search, asker: Asker) {
   const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
   const next = { account, signal, deadline: null }
   for (let number = 1; number <= 10; number += 1) {
-    const work = () => getPage(web, search, number, signal)
+    const work = () => getPage({ ...web, signal }, search, number)
     const page = await web.queue.run(number === 1 ? first : next, work).catch((error: unknown) => {
       const refused = error instanceof Refusal && number === 1
       if (signal.aborted && !refused) return null
@@ -76,10 +76,8 @@ function noEngine(retryAfter: string | null = null): Refusal {
 }
 
 /** Adds a result, unless it is not a web page. */
-function addResult(
-  byKey: Map<string, OrganicResult>,
-  { url, title, content }: EnginePage['results'][number],
-): void {
+function addResult(byKey: Map<string, OrganicResult>, result: EnginePage['results'][number]): void {
+  const { url, title, content } = result
   const address = parseUrl(url)
   if (address === null || !/^https?:$/.test(address.protocol)) return
   const key = keyOf(address)
@@ -152,18 +150,19 @@ const pageShape = z.object({
 type EnginePage = z.output<typeof pageShape>
 
 /** Returns null if the upstream does not answer or refuses the page. */
-async function getPage(web: Web, search: Search, number: number, signal: AbortSignal) {
+async function getPage(web: Web & { signal: AbortSignal }, search: Search, number: number) {
+  const { log, signal } = web
   const url = new URL('search', web.url)
   const params = { q: withoutCommands(search.q), format: 'json', pageno: String(number) }
   url.search = String(new URLSearchParams({ ...params, ...upstreamLanguage(search) }))
   // Redirects are not followed, because an engine shortcut in a query can lead to any address.
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
-    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    if (!signal.aborted) log.warn({ err: error }, 'the upstream does not answer')
     return null
   })
   if (response === null) return null
   if (!response.ok) {
-    web.log.warn({ status: response.status, page: number }, 'the upstream refused a page')
+    log.warn({ status: response.status, page: number }, 'the upstream refused a page')
     await response.body?.cancel()
     if (number === 1) throw noEngine(response.headers.get('retry-after'))
     return null
@@ -171,11 +170,11 @@ async function getPage(web: Web, search: Search, number: number, signal: AbortSi
   const page = await readJson(response)
     .then((body) => pageShape.parse(body))
     .catch((error: unknown) => {
-      web.log.warn({ err: error, page: number }, 'the upstream sent an invalid answer')
+      log.warn({ err: error, page: number }, 'the upstream sent an invalid answer')
       throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
     })
   const { unresponsive_engines: engines } = page
-  if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+  if (engines.length > 0) log.warn({ engines }, 'engines behind the upstream failed')
   return page
 }
 

@@ -54,7 +54,6 @@ function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
 }
 
 export interface KnownTerm {
-  /** The word as sent, or corrected. */
   readonly word: string
   readonly documents: number
   /** Lexemes of the word in English and in the requested language. */
