@@ -3,6 +3,7 @@
 import { npmRun } from '../base/cli/commands.ts'
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { setImmediate } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { createMiddleware } from 'hono/factory'
 import type pg from 'pg'
@@ -59,6 +60,8 @@ export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan
 
 export class Keys {
   readonly #pool: pg.Pool
+  #hashes: Buffer[] = []
+  #looking: Promise<readonly (FoundKey & { readonly hash: Buffer })[]> | null = null
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
@@ -195,12 +198,24 @@ export class Keys {
   /** Returns null if the key is unknown or revoked. A mistyped key causes no database query. */
   async find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return null
+    const wanted = hashKey(key)
+    this.#hashes.push(wanted)
+    // Concurrent requests share a query, so that many requests with one key do not delay another key.
+    this.#looking ??= setImmediate().then(() => this.#look())
+    return (await this.#looking).find(({ hash: found }) => found.equals(wanted)) ?? null
+  }
+
+  async #look() {
+    const hashes = this.#hashes
+    this.#hashes = []
+    this.#looking = null
     // The last use is recorded only once a minute, because a write on every request would cost more than the request.
-    const { rows } = await this.#pool.query<FoundKey>({
-      name: 'find-key',
+    const { rows } = await this.#pool.query<FoundKey & { readonly hash: Buffer }>({
+      name: 'find-keys',
       text: `
         with found as (
           select
+            keys.hash,
             keys.id,
             keys.account_id as "accountId",
             keys.kind,
@@ -213,7 +228,7 @@ export class Keys {
             end as "renewsAt"
           from keys
           join accounts on accounts.id = keys.account_id
-          where keys.hash = $1
+          where keys.hash = any($1)
             and (keys.revoked_at is null or keys.revoked_at > now())
         ),
         used as (
@@ -224,9 +239,9 @@ export class Keys {
             and coalesce(last_used_at < now() - interval '1 minute', true)
         )
         select * from found`,
-      values: [hashKey(key)],
+      values: [hashes],
     })
-    return rows[0] ?? null
+    return rows
   }
 
   async #openAccount({ plan, credits, rate }: NewKey): Promise<number> {

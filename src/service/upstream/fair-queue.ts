@@ -9,7 +9,7 @@ interface Turn {
   readonly account: number
   /** When this signal aborts, a turn that has not begun leaves the queue. */
   readonly signal: AbortSignal
-  /** Time on the `performance.now()` clock by which the turn must end. With null, the turn is never refused. */
+  /** Time on the `performance.now()` clock by which the turn must end. With null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
