@@ -15,7 +15,6 @@ import { sellAnswer, type SearchSeller } from './sell.ts'
 import type { openMock } from './upstream/mock.ts'
 
 interface AppParts extends SearchSeller, DashboardParts, Replying {
-  /** Provider for test keys. */
   readonly mock: ReturnType<typeof openMock>
   readonly deadlineMs: number
 }

@@ -57,7 +57,6 @@ async function reserveCredits(pool: pg.Pool, { key, search }: PaidSearch) {
 
 /** Returns a function that reserves credits, and waits for credits that other requests may release. */
 export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
-  /** The queue of each account that has waiting searches. */
   const lines = new Map<number, LimitFunction>()
   return async (order: PaidSearch): Promise<number> => {
     const { accountId } = order.key

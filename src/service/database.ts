@@ -121,12 +121,11 @@ async function findTrigrams(client: pg.Client): Promise<string> {
   return rows[0]?.schema ?? 'service'
 }
 
-/** Runs one search's statements on a separate connection. */
 export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-/** Cancels the current statement when the signal aborts. */
+/** Runs a search's statements on a separate connection, and cancels the current statement when the signal aborts. */
 export async function withStatements<T>(
   { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,

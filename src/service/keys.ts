@@ -60,7 +60,7 @@ export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan
 
 export class Keys {
   readonly #pool: pg.Pool
-  #hashes: Buffer[] = []
+  readonly #hashes: Buffer[] = []
   #looking: Promise<readonly (FoundKey & { readonly hash: Buffer })[]> | null = null
 
   constructor(pool: pg.Pool) {
@@ -120,7 +120,7 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Adds prepaid credits to an account, and returns the new balance. */
+  /** Adds prepaid credits, and returns the new balance. */
   async topUp({ account, credits }: { account: number; credits: number }): Promise<number> {
     const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts set quota = quota + $2
@@ -206,8 +206,7 @@ export class Keys {
   }
 
   async #look() {
-    const hashes = this.#hashes
-    this.#hashes = []
+    const hashes = this.#hashes.splice(0)
     this.#looking = null
     // The last use is recorded only once a minute, because a write on every request would cost more than the request.
     const { rows } = await this.#pool.query<FoundKey & { readonly hash: Buffer }>({

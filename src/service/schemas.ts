@@ -36,7 +36,6 @@ export const usageParams = z.object({
 
 export const mostResults = 100
 
-// Large search engines have the same limit.
 const longestQuery = 2048
 
 // Both cases are listed, because a pattern in an OpenAPI document has no flags.

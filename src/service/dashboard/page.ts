@@ -121,7 +121,6 @@ function renderUsed(used: readonly KeyDay[]) {
   return [heading, used.length === 0 ? none : renderTable('days', heads, rows)]
 }
 
-/** Renders one page of the keys that contain the search text, newest first. */
 function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
   const path = `${root}dashboard`
   const found = keys
@@ -271,7 +270,6 @@ function renderHelp(title: string, texts: readonly string[]) {
   return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
 }
 
-/** Renders text in which backticks enclose code. */
 function codeIn(text: string) {
   const parts = text.split('`')
   return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))

@@ -7,7 +7,6 @@ import { stopWords, wordsOf } from './labels.ts'
 interface Found {
   readonly q: string
   readonly texts: readonly string[]
-  /** Entities with a type that the upstream reports. */
   readonly known: readonly NamedEntity[]
 }
 

@@ -99,7 +99,6 @@ function leadsOn(own: readonly string[], title: string): boolean {
   return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
-/** Returns the part of a title before the site name. */
 export function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
@@ -126,7 +125,6 @@ export const stopWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Removes a word's plural ending. */
 export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)

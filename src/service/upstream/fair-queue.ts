@@ -107,7 +107,6 @@ export class FairQueue {
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 
-  /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
     // A slot can be free while turns wait, if the waiting turns' accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)

@@ -77,7 +77,6 @@ function some<T>(random: Random, items: readonly T[], [least, most]: [number, nu
   return items.toSorted((a, b) => (orders.get(a) ?? 0) - (orders.get(b) ?? 0)).slice(0, count)
 }
 
-/** Day-to-day changes in answers, for generated histories. */
 export interface Drift {
   readonly moves: boolean
   /** Returns a query's pages in the day's order. Some pages are missing on some days. */

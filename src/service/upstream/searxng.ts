@@ -102,8 +102,7 @@ function keyOf(address: URL): string {
   return url.href.slice(url.protocol.length)
 }
 
-/** Each type has Wikidata properties that reveal it. */
-const typeProperties: readonly (readonly [type: string, properties: RegExp])[] = [
+const wikidataProperties: readonly (readonly [type: string, properties: RegExp])[] = [
   ['Person', /^P(569|570|27)$/],
   ['Place', /^P(1082|36|281)$/],
   ['Organization', /^P159$/],
@@ -112,7 +111,9 @@ const typeProperties: readonly (readonly [type: string, properties: RegExp])[] =
 ]
 
 function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]): NamedEntity {
-  const found = typeProperties.find(([, ids]) => attributes.some(({ entity }) => ids.test(entity)))
+  const found = wikidataProperties.find(([, ids]) =>
+    attributes.some(({ entity }) => ids.test(entity)),
+  )
   return { name, type: found?.[0] ?? 'Thing' }
 }
 
