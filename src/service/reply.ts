@@ -69,7 +69,6 @@ export function isLocal(socket: Socket): boolean {
   return /^(::1$|127\.)/.test(peerOf(socket))
 }
 
-/** Converts IPv4-mapped IPv6 addresses. */
 function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }

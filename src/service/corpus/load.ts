@@ -23,7 +23,6 @@ export const documentShape = z.object({
     .string()
     .regex(/^[a-z]{2,3}$/)
     .default('en'),
-  /** Names of the page's subjects. */
   entities: z
     .array(z.object({ name: storable.min(2).max(200), type: storable.max(50) }))
     .default([]),
