@@ -5,19 +5,16 @@ import { compress } from 'hono/compress'
 import { late, within } from '../base/waiting.ts'
 import { countRequest } from './credits.ts'
 import { errorPage, frontPage, keyPage } from './dashboard/page.ts'
-import { addDashboard, addUsagePage, type DashboardParts } from './dashboard/dashboard.ts'
+import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { askForKey, type DoorEnv } from './keys.ts'
 import { arrivalOf, checkRequest } from './listen.ts'
-import * as openapi from './openapi.ts'
 import { databaseAway, Refusal, refuseParams } from './refusal.ts'
 import { jsonType, keyHeaders, refuse, type Replying, secureHeaders, trace } from './reply.ts'
-import { readSearch, searchHeaders, searchParams, usageParams, usageResponse } from './schemas.ts'
+import * as schemas from './schemas.ts'
 import { sellAnswer, type SearchSeller } from './sell.ts'
-import { readIdempotencyKey } from './stored-answers.ts'
 import type { openMock } from './upstream/mock.ts'
 
 interface AppParts extends SearchSeller, DashboardParts, Replying {
-  /** Source of answers for test keys. */
   readonly mock: ReturnType<typeof openMock>
   readonly deadlineMs: number
 }
@@ -27,23 +24,21 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
-    // Ensures a timely answer, even if the database hangs.
-    const left = arrivalOf(c.env.incoming) + parts.deadlineMs + settlementMs - performance.now()
+    // Ensures a timely answer, even if the database hangs. A search is settled within 3 s after its deadline.
+    const left = arrivalOf(c.env.incoming) + parts.deadlineMs + 3000 - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })
   app.notFound((c) => refuse(parts, new Refusal(404, 'There is nothing at this address'), c))
   app.onError((error, c) => refuse(parts, error, c))
-  // Dashboard pages are never compressed. They contain secrets alongside reflected input, and a page's compressed
-  // length would reveal the secrets (BREACH).
+  // Dashboard pages contain keys and reflected input, so their compressed length could reveal the keys (BREACH).
   for (const path of ['/v1/*', '/openapi.json', '/docs/*']) app.use(path, compress())
   addSearch(app, parts)
   addUsage(app, parts)
-  for (const [name, scheme] of Object.entries(openapi.securitySchemes)) {
+  for (const [name, scheme] of Object.entries(schemas.securitySchemes)) {
     app.openAPIRegistry.registerComponent('securitySchemes', name, scheme)
   }
-  app.doc31('/openapi.json', () => openapi.openapiHead(parts.publicUrl()))
+  app.doc31('/openapi.json', () => schemas.openapiHead(parts.publicUrl()))
   addDashboard(app, parts)
-  addUsagePage(app, parts)
   app.get('/healthz', async (c) =>
     c.json({ ok: (await parts.pool.query('select 1')).rowCount === 1 }),
   )
@@ -52,9 +47,6 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.get('/docs/errors', (c) => c.html(errorPage))
   return app
 }
-
-// Time left after a search's deadline to settle the search.
-const settlementMs = 3000
 
 const security = [{ bearer: [] }, { parameter: [] }]
 
@@ -66,28 +58,26 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
     summary: 'Search the web',
     security,
     middleware: [askForKey(parts.keys)] as const,
-    request: { query: searchParams, headers: searchHeaders },
-    responses: openapi.searchAnswers,
+    request: { query: schemas.searchParams, headers: schemas.searchHeaders },
+    responses: schemas.searchAnswers,
   })
   app.openapi(route, async (c) => {
-    const search = readSearch(c.req.valid('query'))
+    const search = schemas.readSearch(c.req.valid('query'))
     const key = c.get('key')
     c.set('rate', await countRequest(parts.pool, key))
     const order = {
       key,
       search,
-      idempotencyKey: readIdempotencyKey(c.req.header('idempotency-key')),
+      idempotencyKey: c.req.valid('header')['idempotency-key'],
       gone: c.req.raw.signal,
       deadline: arrivalOf(c.env.incoming) + parts.deadlineMs,
     }
-    // Nothing is stored for a test key, so that balance and usage stay unchanged.
     const { answer, used, remaining, again, ignored, partial } =
       key.kind === 'live'
         ? await sellAnswer(parts, order)
         : { ...(await parts.mock.answer(search)), used: 0, remaining: key.remaining, again: false }
     const { interpretation, ...found } = answer
     const credits = { credits_used: used, credits_remaining: remaining }
-    // The specification has no `interpretation`: it is absent from the JSON if the query was searched as sent.
     const body = { success: true as const, query: search.q, ...found, ...credits, interpretation }
     return c.json(body, 200, {
       ...keyHeaders(c),
@@ -102,7 +92,6 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
   })
 }
 
-/** Adds the route for usage requests, which cost nothing. */
 function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
   const route = createRoute({
     method: 'get',
@@ -111,15 +100,15 @@ function addUsage(app: OpenAPIHono<DoorEnv>, { keys, pool }: AppParts): void {
     summary: 'Usage of an account',
     security,
     middleware: [askForKey(keys)] as const,
-    request: { query: usageParams },
-    responses: openapi.usageAnswers,
+    request: { query: schemas.usageParams },
+    responses: schemas.usageAnswers,
   })
   app.openapi(route, async (c) => {
     const key = c.get('key')
     c.set('rate', await countRequest(pool, key))
     const { days = 30 } = c.req.valid('query')
-    // Parsing drops a day's fields that are not in the schema.
-    const usage = usageResponse.parse({
+    // Parsing drops fields that are not in the schema.
+    const usage = schemas.usageResponse.parse({
       success: true,
       plan: key.plan,
       credits_quota: key.quota,

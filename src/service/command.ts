@@ -17,26 +17,20 @@ export interface ServiceFlags {
   readonly log: string
 }
 
-/** Runs the service until a signal ends it. */
-export async function runService({
-  options,
-  env,
-  closers,
-  signal,
-}: Call<ServiceFlags>): Promise<Exit> {
+export async function runService(call: Call<ServiceFlags>): Promise<Exit> {
+  const { options, env, closers, signal } = call
   const port = wholeFlag('port', options.port, 65_535) ?? 0
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const config = readConfig(env, flags)
-  // Error responses link to a help page. If the service listens on all interfaces, no default address for this page
-  // works for every client.
+  // Error responses link to a help page, and no default address works for clients on all interfaces.
   if (config.publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
     )
   }
   const log = await openLog('service')
-  // Requests are logged at the `info` level, and problems at higher levels.
+  // Requests are logged at the `info` level, problems at higher levels.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),

@@ -1,4 +1,4 @@
-// Reserves, settles and refunds a request's credits, and limits an account's request rate.
+// Reserves credits for requests, and limits an account's request rate.
 
 import pLimit, { type LimitFunction } from 'p-limit'
 import type pg from 'pg'
@@ -7,9 +7,6 @@ import { cost, creditsLeft, type FoundKey, renewalIsDue } from './keys.ts'
 import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
-/** Credits that are reserved for one request until they are settled or refunded. */
-type Charge = Readonly<Record<'id' | 'accountId', number>>
-
 export interface PaidSearch {
   readonly key: FoundKey
   readonly search: Search
@@ -17,13 +14,11 @@ export interface PaidSearch {
   readonly gone: AbortSignal
   /** Time on the `performance.now()` clock by which the request must be answered or given up. */
   readonly deadline: number
+  readonly idempotencyKey?: string | undefined
 }
 
-/** Reserves credits in one statement. Returns a 429 if other requests may still release credits, or throws a 402. */
-async function reserveCredits(
-  pool: pg.Pool,
-  { key, search }: PaidSearch,
-): Promise<Charge | Refusal> {
+/** Returns the request's number, or a 429 if other requests may still release credits. Throws a 402. */
+async function reserveCredits(pool: pg.Pool, { key, search }: PaidSearch) {
   const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
@@ -41,13 +36,13 @@ async function reserveCredits(
       insert into usage (key_id, account_id, period, q, num, reserved)
       select $3, $1, taken.period, $4, $5, $2
       from taken
-      -- Not waited for: what is lost with a server that dies now was never answered, and settling waits.
+      -- Not flushed to disk at once: if the server dies now, the request was not answered, and settling flushes.
       cross join (select set_config('synchronous_commit', 'off', true)) as lazy
       returning id`,
     // PostgreSQL cannot store NUL.
     values: [key.accountId, most, key.id, search.q.replaceAll('\0', '\u{fffd}'), search.num],
   })
-  if (rows[0] !== undefined) return { id: rows[0].id, accountId: key.accountId }
+  if (rows[0] !== undefined) return rows[0].id
   const text = `select ${creditsLeft} as remaining from accounts where id = $1`
   const left = await pool.query<{ remaining: number }>(text, [key.accountId])
   const remaining = left.rows[0]?.remaining ?? 0
@@ -60,110 +55,35 @@ async function reserveCredits(
   return new Refusal(429, problem, { ...headers, 'retry-after': '1' })
 }
 
-interface ChargeEnding {
-  readonly credits: number
-  readonly status: number
-  readonly ms: number
-  readonly provider: string
-  /** The answer to store, for a request with an idempotency key. */
-  readonly keep: Readonly<Record<'key' | 'token' | 'answer', string>> | null
-}
-
-/** Charges a request, and returns the balance; charges nothing and returns null if the request was refunded as dead. */
-export async function settleCredits(
-  pool: pg.Pool,
-  charge: Charge,
-  { credits, status, ms, provider, keep }: ChargeEnding,
-): Promise<number | null> {
-  const claim = keep === null ? [null, null, null] : [keep.key, keep.token, keep.answer]
-  const { rows } = await pool.query<{ remaining: number }>({
-    name: 'settle',
-    text: settleText,
-    values: [charge.id, charge.accountId, credits, status, Math.round(ms), provider, ...claim],
-  })
-  return rows[0]?.remaining ?? null
-}
-
-// The charge and the answer are committed together, so that only a charged answer can be replayed.
-const settleText = `
-  with open as (
-    select period, reserved
-    from usage
-    where id = $1
-      and credits is null
-      and ($7::text is null
-        or exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update))
-    for update
-  ),
-  paid as (
-    update accounts
-    set
-      held = held - case when open.period = accounts.period then open.reserved else 0 end,
-      used = used + case when open.period = accounts.period then $3 else 0 end
-    from open
-    where accounts.id = $2
-    returning quota - used as remaining
-  ),
-  ended as (
-    update usage
-    set credits = $3, status = $4, ms = $5, provider = $6
-    from paid
-    where id = $1
-  ),
-  kept as (
-    update kept_answers
-    set answer = $9, used = $3, remaining = paid.remaining
-    from paid
-    where account_id = $2
-      and key = $7
-  )
-  select remaining
-  from paid`
-
-// Attempts to reserve are repeated, because another process may release credits.
-const lookAgainMs = 25
-
-export class KeyCredits {
-  readonly #pool: pg.Pool
-  readonly #patienceMs: number
-  /** For each account, the queue that admits the waiting requests one after another. */
-  readonly #lines = new Map<number, LimitFunction>()
-
-  constructor(pool: pg.Pool, patienceMs = 10_000) {
-    this.#pool = pool
-    this.#patienceMs = patienceMs
-  }
-
-  /**
-   * Reserves credits for a search. Waits for credits that other requests may release. Throws a 402, or a 429 once the
-   * patience runs out or the deadline passes.
-   */
-  async reserve(order: PaidSearch): Promise<Charge> {
+/** Returns a function that reserves credits, and waits for credits that other requests may release. */
+export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
+  const lines = new Map<number, LimitFunction>()
+  return async (order: PaidSearch): Promise<number> => {
     const { accountId } = order.key
-    // The patience starts now, so that waiting behind other requests in the queue does not extend it.
-    const end = Math.min(performance.now() + this.#patienceMs, order.deadline)
-    const first = this.#lines.has(accountId) ? null : await reserveCredits(this.#pool, order)
-    if (first !== null && !(first instanceof Refusal)) return first
-    const line = this.#lines.get(accountId) ?? pLimit(1)
-    this.#lines.set(accountId, line)
+    const end = Math.min(performance.now() + patienceMs, order.deadline)
+    const first = lines.has(accountId) ? null : await reserveCredits(pool, order)
+    if (typeof first === 'number') return first
+    const line = lines.get(accountId) ?? pLimit(1)
+    lines.set(accountId, line)
     try {
-      // Requests are admitted in order of arrival, so that cheap searches cannot starve an expensive one.
+      // The order of arrival prevents cheap searches from starving an expensive search.
       return await line(async () => {
         for (;;) {
           if (order.gone.aborted) throw clientLeft
-          const found = await reserveCredits(this.#pool, order)
-          if (!(found instanceof Refusal)) return found
+          const found = await reserveCredits(pool, order)
+          if (typeof found === 'number') return found
           if (performance.now() > end) throw found
-          await pause(lookAgainMs)
+          // Another process may release the credits, so the database is queried again.
+          await pause(25)
         }
       })
     } finally {
-      if (line.activeCount + line.pendingCount === 0) this.#lines.delete(accountId)
+      if (line.activeCount + line.pendingCount === 0) lines.delete(accountId)
     }
   }
 }
 
-/** Counts a request against its account's limit per second, if any, and returns headers that state the limit. */
+/** Counts a request toward its account's limit per second, if any, and returns the rate limit headers. */
 export async function countRequest(
   pool: pg.Pool,
   { accountId, rate }: FoundKey,
@@ -176,14 +96,13 @@ export async function countRequest(
       values ($1, floor(extract(epoch from now()))::bigint, 1)
       on conflict (account_id) do update
       set
-        -- A request that waited for the row counts in the second that has begun meanwhile.
+        -- A request that waited for this row may belong to an earlier second than the row.
         second = greatest(present.second, excluded.second),
         taken = 1 + case when present.second >= excluded.second then present.taken else 0 end
       returning taken`,
     values: [accountId],
   })
   const taken = rows[0]?.taken ?? 1
-  // The window is one second, so a retry after one second always succeeds.
   const headers = {
     'x-ratelimit-limit': String(rate),
     'x-ratelimit-remaining': String(Math.max(0, rate - taken)),

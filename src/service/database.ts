@@ -1,4 +1,4 @@
-// Opens the service's tables, and applies its migrations.
+// Opens the service's tables, applies its migrations, and runs the statements of searches.
 
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -13,18 +13,8 @@ import type { Closers } from '../base/waiting.ts'
 
 export type Tables = Awaited<ReturnType<typeof openTables>>
 
-// Shorter than a request's deadline, so that no statement outlives the response.
-const longestSearchMs = 8000
-const searchesAtOnce = 4
-
-// Arbitrary key for an advisory lock.
-const migrationLock = 7_361_001
-
-const insufficientPrivilege = '42501'
-
 const connection = { application_name: 'querymill service', connectionTimeoutMillis: 30_000 }
 
-/** Applies the migrations, and opens the pools. A lock protects the migrations if several services start at once. */
 export async function openTables(connectionString: string, size = 8) {
   const trigramSchema = await prepare(connectionString)
   const open = (max: number, options: string) => {
@@ -35,21 +25,19 @@ export async function openTables(connectionString: string, size = 8) {
       keepAlive: true,
       options: `-c search_path=service,${trigramSchema} ${options}`,
     })
-    // The pool replaces an idle connection that breaks. Without this listener, the error would end the process.
+    // Without this listener, an idle connection that breaks would end the process.
     pool.on('error', () => undefined)
     return pool
   }
-  // For keys, credits and health. Their short statements never wait for a search.
+  // Short statements, such as those for keys and credits, never wait for a search.
   const pool = open(size, '')
-  // For searches. The server cancels a statement on these connections if it exceeds a time limit.
-  const searches = open(
-    searchesAtOnce,
-    `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,
-  )
+  // The time limit is below a request's deadline, so that no statement outlives the response.
+  const searchOptions = '-c statement_timeout=8000 -c jit=off -c plan_cache_mode=force_generic_plan'
+  const searches = open(4, searchOptions)
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
 }
 
-/** Returns the address of the database in the settings, or starts the embedded database and returns its address. */
+/** Returns the database URL in the settings, or starts the embedded database. */
 export async function findDatabase({ databaseUrl, home }: Config): Promise<string> {
   if (databaseUrl !== null) return databaseUrl
   const { ensurePostgres } = await import('../base/embedded/postgres.ts')
@@ -70,7 +58,8 @@ async function prepare(connectionString: string): Promise<string> {
   })
   try {
     await refusePooler(client)
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    // An arbitrary key: services that start at once migrate one after another.
+    await client.query('select pg_advisory_lock(7361001)')
     await migrate(client)
     return await findTrigrams(client)
   } finally {
@@ -78,10 +67,7 @@ async function prepare(connectionString: string): Promise<string> {
   }
 }
 
-/**
- * Refuses a connection through a pooler, because poolers drop or reject startup parameters. Behind a pooler, the
- * backend's process ID differs from the process ID in the handshake.
- */
+/** Refuses a pooler, because poolers drop startup parameters. Behind a pooler, the handshake's process ID differs. */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   if (rows[0]?.pid === toldPid(client)) return
@@ -103,16 +89,17 @@ async function migrate(client: pg.Client): Promise<void> {
     if (rows.some((row) => row.name === name)) continue
     const text = readFileSync(join(folder, name), 'utf8')
     const note = `insert into applied (name, sha256) values (${pg.escapeLiteral(name)}, '${hash('sha256', text, 'hex')}')`
-    // PostgreSQL runs several statements in one query as one transaction.
+    // PostgreSQL runs the statements of one query in one transaction.
     await client.query(`${text};\n${note}`)
   }
 }
 
 async function ensureSchema(client: pg.Client): Promise<void> {
-  // Checked first: a role without the CREATE privilege on the database would get an error even if the schema exists.
+  // Checked first, because a role without the CREATE privilege gets an error even if the schema exists.
   const { rowCount } = await client.query("select from pg_namespace where nspname = 'service'")
   if (rowCount === 1) return
   await client.query('create schema service').catch((cause: unknown) => {
+    const insufficientPrivilege = '42501'
     if (codeOf(cause) !== insufficientPrivilege) throw cause
     throw new WrongDatabase(
       'expected a role that may make the schema "service", got one that may not; have its owner run: create schema service authorization ROLE',
@@ -132,4 +119,33 @@ async function findTrigrams(client: pg.Client): Promise<string> {
     "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
   )
   return rows[0]?.schema ?? 'service'
+}
+
+export interface Statements {
+  rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
+}
+
+/** Runs a search's statements on a separate connection, and cancels the current statement when the signal aborts. */
+export async function withStatements<T>(
+  { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
+  signal: AbortSignal,
+  work: (run: Statements) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted()
+  const client = await searches.connect()
+  const cancel = () => {
+    pool.query('select pg_cancel_backend($1)', [toldPid(client)]).catch(() => undefined)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  let broken = true
+  try {
+    signal.throwIfAborted()
+    const result = await work({ rows: async (query) => (await client.query(query)).rows as never })
+    broken = false
+    return result
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    // After a cancel request, the connection is closed, because the request must not hit the next search.
+    client.release(broken || signal.aborted)
+  }
 }

@@ -40,31 +40,31 @@ const actions = {
     return issued(await keys.rotate({ id, graceMs }), `; the old one is valid for ${grace} more`)
   },
   revoke: async (keys, _, word = missing('the number of a key')) => {
-    // For `-`, the key is read from stdin, because every user of the machine can see a command line.
+    // For `-`, the key is read from stdin, because other users of the machine can see the command line.
     const given = word === '-' ? (await text(process.stdin)).trim() : word
     if (!(await keys.revoke(given))) {
       throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
     }
-    const hint = 'the key is revoked, at once and permanently'
-    return { json: { revoked: true }, lines: [], hint }
+    return {
+      json: { revoked: true },
+      lines: [],
+      hint: 'the key is revoked, at once and permanently',
+    }
   },
   list: async (keys) => {
     const list = await keys.list()
     const lines = list.map((one) => {
-      const low = isLow(one) ? ' (low)' : ''
-      return `${one.id}\t${one.key}\t${one.name}\taccount ${one.account}\t${one.plan}\t${one.credits} credits${low}\t${stateOf(one)}`
+      const credits = `${one.credits} credits${isLow(one) ? ' (low)' : ''}`
+      const account = `account ${one.account}`
+      return [one.id, one.key, one.name, account, one.plan, credits, stateOf(one)].join('\t')
     })
-    return {
-      json: { keys: list },
-      lines,
-      hint: list.length > 0 ? undefined : 'no key was issued yet',
-    }
+    const hint = list.length > 0 ? undefined : 'no key was issued yet'
+    return { json: { keys: list }, lines, hint }
   },
   usage: async (keys) => {
     const usage = await keys.usage()
-    const lines = usage.map(
-      ({ day, key_id, key, requests, failures, credits }) =>
-        `${day}\t${key_id}\t${key}\t${requests} requests\t${failures} failed\t${credits} credits`,
+    const lines = usage.map(({ day, key_id: id, key, requests, failures, credits }) =>
+      [day, id, key, `${requests} requests`, `${failures} failed`, `${credits} credits`].join('\t'),
     )
     return { json: { usage }, lines, hint: usage.length > 0 ? undefined : 'nothing was used yet' }
   },
@@ -102,9 +102,8 @@ function readFlags(options: KeysOptions) {
   return { ...options, account, credits, rate }
 }
 
-function issued(key: IssuedKey, more = ''): Shown {
-  const hint = `this key is shown only once: store it now${more}`
-  return { json: key, lines: [key.key], hint }
+function issued(json: IssuedKey, more = ''): Shown {
+  return { json, lines: [json.key], hint: `this key is shown only once: store it now${more}` }
 }
 
 function balance(credits: number): Shown {
@@ -124,20 +123,15 @@ function stateOf(key: ListedKey): string {
   return key.revoked_at === null ? 'valid' : `valid until ${formatInstant(key.revoked_at)}`
 }
 
-/** Refuses flags that contradict each other, rather than ignoring one silently. */
 function refuseOddFlags({ kind, ...flags }: Flags): void {
   if (flags.plan !== undefined && flags.credits !== undefined) {
     throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')
   }
   const own = (['plan', 'credits', 'rate'] as const).find((name) => flags[name] !== undefined)
   if (own === undefined) return
-  if (flags.account !== undefined) {
-    throw new Misuse(
-      `expected --account or --${own}, got both; a second key shares the plan and limits of its account`,
-    )
-  }
-  if (kind !== 'test') return
-  throw new Misuse(
-    `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`,
-  )
+  const problem =
+    flags.account !== undefined
+      ? `expected --account or --${own}, got both; a second key shares the plan and limits of its account`
+      : `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`
+  if (flags.account !== undefined || kind === 'test') throw new Misuse(problem)
 }

@@ -2,15 +2,15 @@
 
 import { npmRun } from '../base/cli/commands.ts'
 import { hash, randomInt } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
+import { setImmediate } from 'node:timers/promises'
 import type { HttpBindings } from '@hono/node-server'
 import { createMiddleware } from 'hono/factory'
 import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
 import { Refusal } from './refusal.ts'
 
-/** A key to issue: on an existing account, or on a new account with a plan or with prepaid credits. */
+/** A key to issue, on an existing account or on a new account with a plan or prepaid credits. */
 export interface NewKey {
   readonly kind: KeyKind
   readonly credits?: number | undefined
@@ -20,7 +20,7 @@ export interface NewKey {
   readonly rate?: number | undefined
 }
 
-/** A new key. `key` is the key itself, which is shown only once. */
+/** A new key. The `key` field has the whole key, which is shown only once. */
 export type IssuedKey = Pick<ListedKey, 'id' | 'key' | 'kind' | 'credits' | 'account'>
 
 export interface ListedKey {
@@ -33,11 +33,11 @@ export interface ListedKey {
   readonly plan: string
   readonly quota: number
   readonly credits: number
-  /** The account's limit on requests per second; null if it has none. */
+  /** The account's maximum number of requests per second; null if there is no limit. */
   readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
-  /** Time from which the key is refused. For a replaced key in its grace period, this time is in the future. */
+  /** Time from which the key is refused. A replaced key is refused only after its grace period. */
   readonly revoked_at: Date | null
 }
 
@@ -58,12 +58,10 @@ export interface FoundKey extends Pick<ListedKey, 'id' | 'kind' | 'rate' | 'plan
   readonly renewsAt: Date | null
 }
 
-type KeyRow = FoundKey & { readonly hash: Buffer; readonly stale: boolean }
-
 export class Keys {
   readonly #pool: pg.Pool
-  #hashes: Buffer[] = []
-  #found: Promise<readonly KeyRow[]> | null = null
+  readonly #hashes: Buffer[] = []
+  #looking: Promise<readonly (FoundKey & { readonly hash: Buffer })[]> | null = null
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
@@ -71,13 +69,15 @@ export class Keys {
 
   async create(order: NewKey): Promise<IssuedKey> {
     const { kind, name = '', account = await this.#openAccount(order) } = order
-    const credits = await this.#balance(account)
     const key = makeKey(kind)
-    const { id } = await this.#one<{ id: number }>(
-      'insert into keys (account_id, kind, hash, tail, name) values ($1, $2, $3, $4, $5) returning id',
+    const issued = await this.#one<Omit<IssuedKey, 'key'>>(
+      `insert into keys (account_id, kind, hash, tail, name)
+      select id, $2, $3, $4, $5 from accounts where id = $1
+      returning ${issuedColumns}`,
       [account, kind, hashKey(key), key.slice(-4), name],
+      noAccount(account),
     )
-    return { id, key, kind, credits, account }
+    return { ...issued, key }
   }
 
   /** Issues a key that replaces another key. The old key stays valid for the grace period. */
@@ -86,7 +86,7 @@ export class Keys {
     const text = 'select kind from keys where id = $1 and revoked_at is null'
     const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(text, [id], problem)
     const key = makeKey(kind)
-    const issued = await this.#one<Pick<IssuedKey, 'id' | 'account'>>(
+    const issued = await this.#one<Omit<IssuedKey, 'key'>>(
       `with old as (
         update keys set revoked_at = now() + make_interval(secs => $2)
         where id = $1 and revoked_at is null
@@ -94,11 +94,11 @@ export class Keys {
       )
       insert into keys (account_id, kind, hash, tail, name)
       select account_id, kind, $3, $4, name from old
-      returning id, account_id as account`,
+      returning ${issuedColumns}`,
       [id, graceMs / 1000, hashKey(key), key.slice(-4)],
       problem,
     )
-    return { ...issued, key, kind, credits: await this.#balance(issued.account) }
+    return { ...issued, key }
   }
 
   /** Revokes a key, given by its number or in full. Returns false if there is no such key. */
@@ -120,23 +120,21 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Adds prepaid credits to an account, and returns the new balance. */
+  /** Adds prepaid credits, and returns the new balance. */
   async topUp({ account, credits }: { account: number; credits: number }): Promise<number> {
-    return await this.#remaining(
+    const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts set quota = quota + $2
       where id = $1 and not renews
       returning quota - used as remaining`,
       [account, credits],
       'expected an account with prepaid credits, got another; the credits of a plan renew each month',
     )
+    return remaining
   }
 
-  /**
-   * Gives an account a plan, and returns the new balance. Credits that were used this month under another plan count as
-   * used.
-   */
+  /** Gives an account a plan, and returns the new balance. Credits used this month under another plan count as used. */
   async changePlan({ account, plan }: { account: number; plan: string }): Promise<number> {
-    return await this.#remaining(
+    const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts
       set
         plan = $2,
@@ -149,6 +147,7 @@ export class Keys {
       [account, plan, quotaOf(plan)],
       noAccount(account),
     )
+    return remaining
   }
 
   async list(): Promise<ListedKey[]> {
@@ -174,37 +173,73 @@ export class Keys {
 
   /** Reads the usage of one account or of all accounts, over the last days (including today) or over all days. */
   async usage({ days, account }: { days?: number; account?: number } = {}): Promise<KeyDay[]> {
-    const { rows } = await this.#pool.query<KeyDay>(usageText, [account ?? null, days ?? 36_500])
+    const { rows } = await this.#pool.query<KeyDay>(
+      `select
+        (at at time zone 'utc')::date::text as day,
+        keys.id as key_id,
+        'sk_' || keys.kind || '_…' || keys.tail as key,
+        keys.kind,
+        keys.tail,
+        keys.name,
+        count(*) as requests,
+        count(*) filter (where status <> 200) as failures,
+        coalesce(sum(credits), 0)::bigint as credits
+      from keys
+      join usage on usage.key_id = keys.id
+      where ($1::bigint is null or keys.account_id = $1)
+        and at >= ((now() at time zone 'utc')::date - $2::integer + 1) at time zone 'utc'
+      group by day, keys.id
+      order by day, keys.id`,
+      [account ?? null, days ?? 36_500],
+    )
     return rows
   }
 
-  /**
-   * Finds a key; null if the key is unknown or revoked. A mistyped key causes no database query. Every other key is
-   * looked up in the database, so that a revoked key is refused at once. Concurrent requests share a query.
-   */
+  /** Returns null if the key is unknown or revoked. A mistyped key causes no database query. */
   async find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return null
     const wanted = hashKey(key)
     this.#hashes.push(wanted)
-    this.#found ??= setImmediate().then(() => this.#look())
-    const rows = await this.#found
-    return rows.find((row) => row.hash.equals(wanted)) ?? null
+    // Concurrent requests share a query, so that many requests with one key do not delay another key.
+    this.#looking ??= setImmediate().then(() => this.#look())
+    return (await this.#looking).find(({ hash: found }) => found.equals(wanted)) ?? null
   }
 
-  async #look(): Promise<readonly KeyRow[]> {
-    const hashes = this.#hashes
-    this.#hashes = []
-    this.#found = null
-    const { rows } = await this.#pool.query<KeyRow>({
+  async #look() {
+    const hashes = this.#hashes.splice(0)
+    this.#looking = null
+    // The last use is recorded only once a minute, because a write on every request would cost more than the request.
+    const { rows } = await this.#pool.query<FoundKey & { readonly hash: Buffer }>({
       name: 'find-keys',
-      text: findText,
+      text: `
+        with found as (
+          select
+            keys.hash,
+            keys.id,
+            keys.account_id as "accountId",
+            keys.kind,
+            accounts.rate,
+            accounts.plan,
+            accounts.quota,
+            ${creditsLeft} as remaining,
+            case
+              when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
+            end as "renewsAt"
+          from keys
+          join accounts on accounts.id = keys.account_id
+          where keys.hash = any($1)
+            and (keys.revoked_at is null or keys.revoked_at > now())
+        ),
+        used as (
+          update keys
+          set last_used_at = now()
+          from found
+          where keys.id = found.id
+            and coalesce(last_used_at < now() - interval '1 minute', true)
+        )
+        select * from found`,
       values: [hashes],
     })
-    const stale = rows.filter((row) => row.stale).map(({ id }) => id)
-    // The last use is recorded once a minute, because a write on every request would cost more than the request itself.
-    // No request waits for the write. If a write fails, the next use tries again.
-    const text = `update keys set last_used_at = now() where id = any($1) and ${isStale}`
-    if (stale.length > 0) this.#pool.query(text, [stale]).catch(() => undefined)
     return rows
   }
 
@@ -215,15 +250,6 @@ export class Keys {
       [name, credits ?? quotaOf(name), name !== 'prepaid', rate ?? null],
     )
     return id
-  }
-
-  async #balance(account: number): Promise<number> {
-    const text = `select ${creditsLeft} as remaining from accounts where id = $1`
-    return await this.#remaining(text, [account], noAccount(account))
-  }
-
-  async #remaining(text: string, values: unknown[], problem: string): Promise<number> {
-    return (await this.#one<{ remaining: number }>(text, values, problem)).remaining
   }
 
   /** Returns a statement's row. If there is none, throws an error with the given text. */
@@ -245,45 +271,7 @@ export const renewalIsDue =
 /** SQL expression for the credits left in an account. Reserved credits count as left. */
 export const creditsLeft = `(accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end)`
 
-const isStale = "coalesce(last_used_at < now() - interval '1 minute', true)"
-
-// A replaced key is valid until the end of its grace period.
-const findText = `
-  select
-    keys.hash,
-    keys.id,
-    keys.account_id as "accountId",
-    keys.kind,
-    accounts.rate,
-    accounts.plan,
-    accounts.quota,
-    ${creditsLeft} as remaining,
-    case
-      when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc'
-    end as "renewsAt",
-    ${isStale} as stale
-  from keys
-  join accounts on accounts.id = keys.account_id
-  where keys.hash = any($1)
-    and (keys.revoked_at is null or keys.revoked_at > now())`
-
-const usageText = `
-  select
-    (at at time zone 'utc')::date::text as day,
-    keys.id as key_id,
-    'sk_' || keys.kind || '_…' || keys.tail as key,
-    keys.kind,
-    keys.tail,
-    keys.name,
-    count(*) as requests,
-    count(*) filter (where status <> 200) as failures,
-    coalesce(sum(credits), 0)::bigint as credits
-  from keys
-  join usage on usage.key_id = keys.id
-  where ($1::bigint is null or keys.account_id = $1)
-    and at >= ((now() at time zone 'utc')::date - $2::integer + 1) at time zone 'utc'
-  group by day, keys.id
-  order by day, keys.id`
+const issuedColumns = `id, kind, account_id as account, (select ${creditsLeft} from accounts where id = account_id) as credits`
 
 /** True if a key is refused; false for a replaced key during its grace period. */
 export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): boolean {
@@ -325,10 +313,7 @@ function checksum(body: string): string {
   return text.toReversed().join('')
 }
 
-/**
- * Credits per month, by plan. Spec gap 8: the specification does not define these quotas. The quota of `unlimited` is
- * far above any usage, and far below 2^53, so that the reported balance stays exact.
- */
+/** Credits per month, by plan (spec gap 8). The quota of `unlimited` is below 2^53, so that the balance stays exact. */
 const quotas: Readonly<Record<string, number>> = { free: 1_000, pro: 50_000, unlimited: 1e12 }
 
 export const planNames = Object.keys(quotas)
@@ -339,10 +324,7 @@ function quotaOf(plan: string): number {
   throw new Misuse(`expected a plan (${planNames.join(', ')}), got ${plan}`)
 }
 
-/**
- * Spec gap 8: a search costs one credit per ten results, rounded up, from 1 to 10 credits. An empty answer costs one
- * credit, because a search was made.
- */
+/** Spec gap 8: a search costs one credit per ten results, rounded up. An empty answer also costs one credit. */
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
 }
@@ -371,8 +353,7 @@ export function askForKey(keys: Keys) {
   })
 }
 
-// Spec gap 5.2: a Bearer header takes precedence over the parameter, even if the header is invalid. A header with any
-// other scheme is ignored.
+// Spec gap 5.2: a Bearer header takes precedence over the parameter, even if the header is invalid.
 function sentKey(header = '', [param, ...further]: string[] = []): string {
   const bearer = /^bearer(?:\s+(.*))?$/i.exec(header.trim())
   const key = bearer === null && further.length === 0 ? param : bearer?.[1]

@@ -35,7 +35,7 @@ const phrases: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 }
 
-/** Spec gap 7: only the codes for 401 and 403 are documented. The others, too, are the HTTP phrase in capitals. */
+/** Spec gap 7: all codes are HTTP phrases in capitals, like the documented codes for 401 and 403. */
 export function statusCode(status: RefusalStatus): string {
   return (phrases[status] ?? '').toUpperCase().replaceAll(' ', '_')
 }
@@ -44,7 +44,6 @@ export function helpOf(status: number): string {
   return status === 401 || status === 403 ? 'authentication' : 'errors'
 }
 
-/** An error response, section 2.4. */
 export const errorResponse = z
   .object({
     success: z.literal(false),
@@ -78,19 +77,11 @@ export class Refusal extends MillError {
 export const clientLeft = new Refusal(503, 'The client disconnected; nothing was charged')
 export const ourFault = new Refusal(500, 'Something went wrong on our side; nothing was charged')
 export const tooLate = new Refusal(504, 'The search took too long; nothing was charged')
-const away = 'The database does not answer; try again'
-export const databaseAway = new Refusal(503, away, { 'retry-after': '5' })
+export const databaseAway = new Refusal(503, 'The database does not answer; try again', {
+  'retry-after': '5',
+})
 
-export function noEngine(retryAfter: string): Refusal {
-  const problem = 'No search engine answered; nothing was charged'
-  return new Refusal(503, problem, { 'retry-after': retryAfter })
-}
-
-/** Throws a refusal that names the first problem. */
-export function refuseParams(checked: {
-  readonly success: boolean
-  readonly error?: z.ZodError
-}): undefined {
+export function refuseParams(checked: { success: boolean; error?: z.ZodError }): undefined {
   const [issue] = checked.error?.issues ?? []
   if (issue !== undefined) throw new Refusal(400, issue.message)
 }

@@ -6,11 +6,11 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { codeOf, reasonOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { replaySeconds } from './stored-answers.ts'
+import { replaySeconds } from './sell.ts'
 import type { DoorEnv } from './keys.ts'
 import { databaseAway, ourFault, Refusal } from './refusal.ts'
 
-/** Headers for every response. A response belongs to one key, so no cache may store it. */
+/** Headers for every response. A response belongs to one key, so caches must not store it. */
 export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 export const jsonType = { 'content-type': 'application/json; charset=utf-8' }
 
@@ -41,13 +41,12 @@ export function refuse({ log, publicUrl }: Replying, error: unknown, c: Context<
   })
 }
 
-const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-
-/** A database that is down, starting, full or unreachable is not reported as a bug, because the request was valid. */
+/** Distinguishes a database that is down, starting, full or unreachable from a bug. */
 function unexpected(log: Log, error: unknown, request: string): Refusal {
-  // The database driver sets no code for two of these errors.
-  const silent = /^(Connection terminated|timeout exceeded)/
-  if (awayCodes.test(codeOf(error) ?? '') || silent.test(reasonOf(error))) {
+  const codes = /^(08|53|57P|55000|3D000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+  // The database driver sets no code for these errors.
+  const texts = /^(Connection terminated|timeout exceeded)/
+  if (codes.test(codeOf(error) ?? '') || texts.test(reasonOf(error))) {
     log.warn({ err: error, request }, 'the database does not answer')
     return databaseAway
   }
@@ -59,7 +58,7 @@ export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
-/** Returns the address of the peer or, behind a proxy on this machine, the last entry of X-Forwarded-For. */
+/** Returns the peer's address or, behind a proxy on this machine, the last address in X-Forwarded-For. */
 export function clientOf(c: Context<DoorEnv>): string {
   const { socket } = c.env.incoming
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
@@ -70,21 +69,20 @@ export function isLocal(socket: Socket): boolean {
   return /^(::1$|127\.)/.test(peerOf(socket))
 }
 
-/** An IPv4-mapped IPv6 address is returned as an IPv4 address. */
 function peerOf({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:/, '')
 }
 
-// Paths that are logged. Parameters and unknown paths are left out of the log, because either may contain a key.
+// Parameters and unknown paths are not logged, because they may contain a key.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
-/** Gives every request an ID, and logs one line about it. Queries are private, so they are never logged. */
+/** Gives every request an ID, and logs the request without its query. */
 export function trace(log: Log) {
   return createMiddleware<DoorEnv>(async (c, next) => {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
-    // The address is read before the response, because a closed connection has no address.
+    // Read before the response, because a closed connection has no address.
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)

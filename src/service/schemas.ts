@@ -1,17 +1,10 @@
-// The service's parameters and responses as Zod schemas, for validation and OpenAPI.
+// The service's parameters and responses: Zod schemas for validation, and their description as OpenAPI.
 
 import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
+import { errorResponse, reasons, type RefusalStatus, statusCode } from './refusal.ts'
 
-const usedDay = z.object({
-  day: z.iso.date(),
-  key: z.string().describe('Prefix and last four characters of the key.'),
-  requests: z.int(),
-  failures: z.int().describe('Those among them that failed and were not charged.'),
-  credits: z.int(),
-})
-
-/** This response is not in the specification. */
+/** Spec gap: the specification has no usage response. */
 export const usageResponse = z
   .object({
     success: z.literal(true),
@@ -24,7 +17,15 @@ export const usageResponse = z
       .int()
       .nullable()
       .describe('Maximum number of requests per second for the account. Null means no limit.'),
-    days: z.array(usedDay),
+    days: z.array(
+      z.object({
+        day: z.iso.date(),
+        key: z.string().describe('Prefix and last four characters of the key.'),
+        requests: z.int(),
+        failures: z.int().describe('Those among them that failed and were not charged.'),
+        credits: z.int(),
+      }),
+    ),
   })
   .openapi('UsageResponse')
 
@@ -35,24 +36,17 @@ export const usageParams = z.object({
 
 export const mostResults = 100
 
-/** Maximum number of characters in a query. Large search engines have the same limit. */
 const longestQuery = 2048
 
-// Both cases are spelled out, because a pattern in an OpenAPI document has no flags.
+// Both cases are listed, because a pattern in an OpenAPI document has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 // Any character except white space, control characters and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
-const qRule = {
-  error: (issue: { readonly input?: unknown }) =>
-    issue.input === undefined ? 'q must be given' : 'q must be given once',
-}
-
-/** The response to an invalid value is a 400 whose message names the broken rule. */
 export const searchParams = z.object({
   q: z
-    .string(qRule)
+    .string({ error: ({ input }) => `q must be given${input === undefined ? '' : ' once'}` })
     .refine((q) => letter.test(q), rule('q', 'a search query that is not blank'))
     .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
     .meta({
@@ -107,14 +101,20 @@ export const searchParams = z.object({
     ),
 })
 
-/** Request headers for a search, except the headers that contain the key. */
 export const searchHeaders = z.object({
-  'idempotency-key': z.string().optional().meta({
-    description:
-      'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
-    minLength: 1,
-    maxLength: 255,
-  }),
+  'idempotency-key': z
+    .string()
+    .regex(
+      /^[!-~]{1,255}$/,
+      rule('Idempotency-Key', '1 to 255 printable ASCII characters without spaces'),
+    )
+    .optional()
+    .meta({
+      description:
+        'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
+      minLength: 1,
+      maxLength: 255,
+    }),
 })
 
 const entity = z.object({ name: z.string(), type: z.string() }).openapi('Entity')
@@ -175,10 +175,9 @@ export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 
-/** A search in the form that providers receive, with the default values filled in. */
 export type Search = Readonly<ReturnType<typeof readSearch>>
 
-/** Spec gap 4.1: the default of `num` is 10. The other parameters have no effect unless they are sent. */
+/** Fills in defaults. Spec gap 4.1: the default of `num` is 10. The other parameters have no default. */
 export function readSearch({ num = 10, gl, location, ...sent }: z.infer<typeof searchParams>) {
   return {
     q: sent.q,
@@ -194,7 +193,7 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-/** Builds a parameter that accepts a whole number in any notation. */
+/** Accepts a whole number in any notation. */
 function wholeParam(
   name: string,
   [minimum, maximum, usual]: readonly [number, number, number],
@@ -208,4 +207,101 @@ function wholeParam(
     .pipe(z.int(text).min(minimum, text).max(maximum, text))
     .optional()
     .openapi({ type: 'integer', minimum, maximum, default: usual, description })
+}
+
+const open = 'Not in the specification:'
+
+function describeHeaders(type: 'string' | 'integer', texts: Readonly<Record<string, string>>) {
+  const describe = (text: string) => ({ description: `${open} ${text}`, schema: { type } })
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, describe(text)]))
+}
+
+const everyHeader = describeHeaders('string', {
+  'X-Request-Id': 'id of this request, which is also in the log.',
+})
+
+const keyedHeaders = {
+  ...everyHeader,
+  ...describeHeaders('integer', {
+    'X-Credits-Used':
+      'credits that this request used; for a repeated answer, what the original request used.',
+    'X-Credits-Remaining': 'credits left.',
+    'X-Credits-Reset': 'seconds until the plan renews; absent if it does not renew.',
+    'X-RateLimit-Limit': 'maximum requests per second; absent if there is none.',
+    'X-RateLimit-Remaining': 'requests left in this second.',
+    'X-RateLimit-Reset': 'seconds until the next window.',
+    'X-Idempotency-Window':
+      'the seconds for which the same Idempotency-Key returns the same answer.',
+  }),
+}
+
+const waitingHeaders = {
+  ...keyedHeaders,
+  ...describeHeaders('integer', { 'Retry-After': 'seconds to wait.' }),
+}
+
+function refusals(these: readonly RefusalStatus[], headers = everyHeader): object {
+  const describe = (status: RefusalStatus) => {
+    const specified = status === 401 || status === 403
+    const description = `${specified ? '' : `${open} `}${reasons[status]} Code ${statusCode(status)}; nothing is charged.`
+    return { description, headers, content: { 'application/json': { schema: errorResponse } } }
+  }
+  return Object.fromEntries(these.map((status) => [status, describe(status)]))
+}
+
+const usualRefusals = {
+  ...refusals([403, 404, 408, 413, 414, 417, 431]),
+  ...refusals([401], {
+    ...everyHeader,
+    ...describeHeaders('string', { 'WWW-Authenticate': 'Bearer.' }),
+  }),
+  ...refusals([405], { ...everyHeader, ...describeHeaders('string', { Allow: 'GET.' }) }),
+  ...refusals([400, 500], keyedHeaders),
+  ...refusals([429, 503], waitingHeaders),
+}
+
+export const searchAnswers = {
+  200: {
+    description: 'Search response.',
+    content: { 'application/json': { schema: searchResponse } },
+    headers: {
+      ...keyedHeaders,
+      ...describeHeaders('string', {
+        'X-Ignored-Params': 'names of parameters that were sent and had no effect.',
+        'X-Upstream-Partial': 'present if some of the engines failed.',
+        'X-Idempotency-Replayed': 'present if the answer was sent before.',
+      }),
+    },
+  },
+  ...refusals([402, 422, 502, 504], keyedHeaders),
+  ...refusals([409], waitingHeaders),
+  ...usualRefusals,
+}
+
+export const usageAnswers = {
+  200: {
+    description: `${open} the usage of the key's account.`,
+    content: { 'application/json': { schema: usageResponse } },
+    headers: keyedHeaders,
+  },
+  ...usualRefusals,
+}
+
+export const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  parameter: { type: 'apiKey', in: 'query', name: 'api_key' },
+} as const
+
+export function openapiHead(baseUrl: string) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Web Search Results Service',
+      version: '1',
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Structured web search results for a query. Sentences that begin with "Not in the specification" mark behaviour that the specification leaves open.',
+    },
+    servers: [{ url: baseUrl }],
+  }
 }

@@ -12,12 +12,9 @@ import { jsonType } from './reply.ts'
 type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
-const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'
 const documentation = 'https://docs.example.com/errors'
 const error = { code: 'INVALID_REQUEST', message: 'A fault on purpose', documentation }
-const failingShare = 0.4
-const dearTimes = 3
-/** Share of the results that remains, for the faults that shorten an answer. */
+/** Share of the results that remains. */
 const depths: Partial<Record<NightFault, number>> = { empty: 0, shallow: 0.1 }
 
 export async function openFront(behind: string, credits: number) {
@@ -27,16 +24,16 @@ export async function openFront(behind: string, credits: number) {
   app.get('*', async (c) => {
     const { pathname, search, searchParams } = new URL(c.req.url)
     const query = searchParams.get('q') ?? ''
-    if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
+    if (fault === 'failing' && fraction(`failing ${query}`) < 0.4) {
       return c.json({ success: false, error }, 422)
     }
     const authorization = c.req.header('authorization') ?? ''
     const found = await fetch(new URL(pathname + search, behind), { headers: { authorization } })
     const text = await found.text()
     if (found.status !== 200) return new Response(text, { status: found.status, headers: jsonType })
-    const used = fault === 'dear' ? dearTimes : 1
+    const used = fault === 'dear' ? 3 : 1
     balance -= used
-    if (fault === 'html') return c.html(page)
+    if (fault === 'html') return c.html('<!doctype html><h1>We will be back soon</h1>')
     const good = body.parse(JSON.parse(text))
     const share = (fault === null ? undefined : depths[fault]) ?? 1
     const results = good.organic_results.slice(0, Math.ceil(good.organic_results.length * share))
@@ -47,11 +44,11 @@ export async function openFront(behind: string, credits: number) {
   const server = createServer((request, response) => void listener(request, response))
   return {
     url: await bindLoopback(server, 0),
-    /** Sets the fault for all later answers; null for no fault. */
+    /** Sets the fault for later answers; null for no fault. */
     set: (next: NightFault | null) => {
       fault = next
     },
-    /** Adds credits to the balance, as a top-up does. A negative number lowers the balance, as external spend does. */
+    /** Adds credits to the balance, like a top-up, or subtracts credits, like external spend. */
     change: (more: number) => {
       balance += more
     },

@@ -7,9 +7,9 @@ import type { Secret } from '../base/secret.ts'
 import { dayMs } from '../base/time/zone.ts'
 import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
-import { KeyCredits } from './credits.ts'
+import { openCredits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { replaySeconds } from './stored-answers.ts'
+import { replaySeconds } from './sell.ts'
 import { Keys } from './keys.ts'
 import { closeServer, listen } from './listen.ts'
 import { openLocal } from './upstream/local.ts'
@@ -18,39 +18,32 @@ import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
-  /** Port to listen on; 0 selects any free port. */
+  /** Port; 0 selects any free port. */
   readonly port?: number
   readonly host?: string
-  /** Source of answers for live keys: documents on this machine, the web, or generated pages. */
   readonly upstream?: (typeof upstreams)[number]
   /** URL of SearXNG, required for the `searxng` upstream. */
   readonly searxngUrl?: URL | null
-  /** Seed for answers that change from day to day; if unset, answers do not change. */
+  /** Seed for answers that change from day to day. Without a seed, answers do not change. */
   readonly drift?: string | undefined
   /** If true, most answers change only after days or weeks. */
   readonly calm?: boolean
-  /** Clock for answers that change from day to day. */
   readonly today?: (() => Date) | undefined
   readonly log?: Log
-  /** Dashboard password; if unset, the dashboard opens on this machine only. */
+  /** Dashboard password. Without a password, the dashboard opens on this machine only. */
   readonly password?: Secret | null
-  /** The service's public URL, including its path; if unset, the URL that the service listens on. */
+  /** The service's public URL, with its path. The default is the URL that the service listens on. */
   readonly publicUrl?: string | undefined
   /** Age at which a stored query's text is deleted. */
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
-  /** Time limit for the `searxng` upstream. The answer consists of the results received by then. */
+  /** Time limit for a search through SearXNG. */
   readonly upstreamMs?: number
 }
 
 export const upstreams = ['local', 'searxng', 'mock'] as const
 
-const sweepMs = 60_000
-// The lease is longer than the deadline, because a request is settled after its deadline.
-const leaseMarginMs = 20_000
-
-/** Resolves when the service accepts requests. */
 export async function startService(options: ServiceOptions) {
   const { host = '127.0.0.1', log = quietLog() } = options
   const { keepMs = 90 * dayMs, deadlineMs = 30_000 } = options
@@ -69,18 +62,19 @@ export async function startService(options: ServiceOptions) {
       log,
       deadlineMs,
       keys,
-      credits: new KeyCredits(pool),
+      reserveCredits: openCredits(pool),
       password: options.password ?? null,
-      leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
+      // The lease is longer than the deadline, because a request is settled after its deadline.
+      leaseMs: options.leaseMs ?? deadlineMs + 20_000,
     })
-    const timer = setInterval(() => void sweep(pool, log, keepMs), sweepMs)
+    const timer = setInterval(() => void sweep(pool, log, keepMs), 60_000)
     closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
     await sweep(pool, log, keepMs)
-    const where = { host, port: options.port ?? 0, log, publicUrl }
-    const { server, port, url } = await listen(app.fetch, where)
-    closers.add('port', server, (open) => closeServer(open, 8000))
-    base = url
-    return { url, port, keys, close: () => closers.close() }
+    const { port = 0 } = options
+    const opened = await listen(app.fetch, { host, port, log, publicUrl })
+    closers.add('port', opened.server, (open) => closeServer(open, 8000))
+    base = opened.url
+    return { ...opened, keys, close: () => closers.close() }
   } catch (error) {
     await closers.close()
     throw error
@@ -88,46 +82,38 @@ export async function startService(options: ServiceOptions) {
 }
 
 function openSources(options: ServiceOptions, tables: Tables, log: Log) {
-  const { upstream = 'local', searxngUrl: url, today = () => new Date() } = options
-  const { drift: seed, calm } = options
-  const drift = seed === undefined ? noDrift : openDrift(seed, today, calm)
+  const { upstream = 'local', searxngUrl: url, drift: seed, today = () => new Date() } = options
+  const drift = seed === undefined ? noDrift : openDrift(seed, today, options.calm)
   const mock = openMock(drift)
   if (upstream === 'mock') return { mock, provider: mock }
   if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
-  if (!url) {
-    const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
-    throw new Misuse(`${problem}; give its address`)
-  }
-  return { mock, provider: openSearxng(url, log, options.upstreamMs) }
+  if (url) return { mock, provider: openSearxng(url, log, options.upstreamMs) }
+  const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
+  throw new Misuse(`${problem}; give its address`)
 }
 
-/** Refunds dead requests, and deletes old answers and the text of old queries. Runs every minute. */
-async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
+/** Refunds dead requests, and deletes old answers and the text of old queries. */
+export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
     if (refunded) log.warn({ refunded }, 'requests that died with their process were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )
-    await forgetQueries(pool, keepMs)
+    // The number of queries and their cost remain.
+    await pool.query(
+      `update usage set q = ''
+      where q <> ''
+        and at < now() - make_interval(secs => $1)
+        and credits is not null`,
+      [keepMs / 1000],
+    )
   } catch (error) {
-    // The next sweep follows in a minute, and requests report an unreachable database themselves.
+    // The sweep is repeated every minute, and requests report an unreachable database themselves.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }
 
-/** Deletes the text of old queries. The number of queries and their cost remain. */
-export async function forgetQueries(pool: pg.Pool, keepMs: number): Promise<void> {
-  await pool.query(
-    `update usage set q = ''
-    where q <> ''
-      and at < now() - make_interval(secs => $1)
-      and credits is not null`,
-    [keepMs / 1000],
-  )
-}
-
-/** Statement that releases the reservations of requests that died with their process. */
 const refundOrphans = `
   with orphans as (
     select id

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import MiniSearch from 'minisearch'
-import { furtherWords, titleAlone } from '../../src/service/corpus/document.ts'
-import { shippedFile } from '../../src/service/corpus/load.ts'
+import { furtherWords, shippedFile, titleAlone } from '../../src/service/corpus/load.ts'
 import type { Tables } from '../../src/service/database.ts'
 import { stem, stopWords } from '../../src/service/enrich/labels.ts'
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { titleAlone } from '../../src/service/corpus/document.ts'
-import { shippedFile } from '../../src/service/corpus/load.ts'
+import { shippedFile, titleAlone } from '../../src/service/corpus/load.ts'
 import { fraction, pick, seeded, type Random } from '../../src/service/random.ts'
 
 /** A query with its expected pages, drawn from the titles of the documents by a rule. */

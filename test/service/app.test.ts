@@ -3,11 +3,11 @@ import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answered, Provider } from '../../src/service/stored-answers.ts'
+import type { Answered, Provider } from '../../src/service/sell.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { type FoundKey, Keys } from '../../src/service/keys.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
-import { KeyCredits } from '../../src/service/credits.ts'
+import { openCredits } from '../../src/service/credits.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
@@ -132,7 +132,7 @@ describe('searches that fail', () => {
     const { pool } = tables
     return {
       pool,
-      credits: new KeyCredits(pool),
+      reserveCredits: openCredits(pool),
       provider: provider(answer),
       leaseMs: 5000,
     }
@@ -140,7 +140,7 @@ describe('searches that fail', () => {
 
   function order(deadlineMs = 2000) {
     const deadline = performance.now() + deadlineMs
-    return { key, search, idempotencyKey: null, gone: new AbortController().signal, deadline }
+    return { key, search, gone: new AbortController().signal, deadline }
   }
 
   async function fail(answer: () => Promise<Answered>): Promise<unknown> {

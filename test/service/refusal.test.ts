@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables } from '../../src/service/database.ts'
-import { claimAnswer } from '../../src/service/stored-answers.ts'
+import { claimAnswer } from '../../src/service/sell.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { openShop, type AskOptions, type Reply, type Shop } from './shop.ts'
@@ -148,8 +148,8 @@ describe('the body of an error has only the fields of the specification', () => 
     if (found === null) throw new Error('expected the key to be found')
     const tables = await openTables(shop.databaseUrl, 1)
     const { signal: gone } = new AbortController()
-    const order = { key: found, search: readSearch({ q: 'tea' }), gone, deadline: 0 }
-    await claimAnswer(tables.pool, order, { key: 'in-work', leaseMs: 60_000 })
+    const tea = { key: found, search: readSearch({ q: 'tea' }), gone, deadline: 0 }
+    await claimAnswer(tables.pool, { ...tea, idempotencyKey: 'in-work' }, 60_000)
     await tables.close()
     expect(
       shown(await hurried.ask(search, key, { headers: { 'idempotency-key': 'in-work' } })),

@@ -1,7 +1,8 @@
 // @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
-import { forgetQueries } from '../../src/service/start.ts'
+import { sweep } from '../../src/service/start.ts'
+import { quietLog } from '../../src/base/log.ts'
 import { dayMs } from '../../src/base/time/zone.ts'
 import { openShop, type Shop } from './shop.ts'
 
@@ -33,7 +34,7 @@ describe('stored queries', () => {
     const mine = async () => (await shop.service.keys.usage()).filter((day) => day.key_id === id)
     const before = await mine()
     expect(before).toHaveLength(2)
-    await forgetQueries(tables.pool, 90 * dayMs)
+    await sweep(tables.pool, quietLog(), 90 * dayMs)
     expect(await mine()).toEqual(before)
     const left = `select array_agg(q) as asked from usage where key_id = ${id} and q <> ''`
     expect(await read(left)).toEqual({ asked: ['young css'] })

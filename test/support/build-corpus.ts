@@ -9,8 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { printJson } from '../../src/base/cli/command.ts'
 import { Misuse, unhandled } from '../../src/base/errors.ts'
-import type { documentShape } from '../../src/service/corpus/document.ts'
-import { shippedFile } from '../../src/service/corpus/load.ts'
+import { type documentShape, shippedFile } from '../../src/service/corpus/load.ts'
 
 type DocumentInput = z.input<typeof documentShape>
 

@@ -4,15 +4,10 @@ import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { callerPath } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openTablesOf } from '../database.ts'
-import { readLines } from './document.ts'
-import { addDocuments, loadShipped } from './load.ts'
+import { addDocuments, loadShipped, readLines } from './load.ts'
 
-export async function runCorpus({
-  options,
-  args: [action, ...files],
-  env,
-  closers,
-}: Call): Promise<Exit> {
+export async function runCorpus({ options, args, env, closers }: Call): Promise<Exit> {
+  const [action, ...files] = args
   if (action !== 'load' && action !== 'add') {
     throw new Misuse(`expected load or add, got ${action}`)
   }

@@ -1,26 +1,71 @@
-// Loads the shipped corpus and page files into the service's tables.
+// Reads the shipped corpus and page files, and loads their pages into the service's tables.
 
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { tryDecode } from 'hono/utils/url'
 import type pg from 'pg'
-import { codeOf, reasonOf } from '../../base/errors.ts'
+import { z } from 'zod'
+import { codeOf, reasonOf, unreadable } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
-import { type Document, documentShape, furtherWords } from './document.ts'
 
-const corpusLock = 7_361_002
+/** PostgreSQL cannot store NUL characters and lone surrogates. */
+const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
+
+/** A page, as in a line of a corpus file. */
+export const documentShape = z.object({
+  url: z.url({ protocol: /^https?$/ }).max(4096),
+  title: storable.max(2000),
+  text: storable.max(400_000).default(''),
+  lang: z
+    .string()
+    .regex(/^[a-z]{2,3}$/)
+    .default('en'),
+  entities: z
+    .array(z.object({ name: storable.min(2).max(200), type: storable.max(50) }))
+    .default([]),
+})
+
+type Document = z.output<typeof documentShape>
+
+/** Removes the site name from a title, as in `documents.head`. */
+export function titleAlone(title: string): string {
+  return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
+}
+
+/** Returns additional search terms: the words in the page's address, and in names such as `ServiceWorker`. */
+export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
+  const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
+  const texts = `${titleAlone(title)} ${tryDecode(new URL(url).pathname, decodeURIComponent)}`
+  const words = texts.split(/[^\p{L}\p{N}]+/u).flatMap((word) => word.split(camel))
+  return [...new Set(words.filter((word) => word !== ''))].join(' ')
+}
+
+export async function* readLines(path: string, shown: string): AsyncGenerator<string> {
+  const folder = 'a folder; name the files in it'
+  const handle = await open(path).catch((cause: unknown) => {
+    throw unreadable(shown, cause, folder)
+  })
+  try {
+    if ((await handle.stat()).isDirectory()) throw unreadable(shown, { code: 'EISDIR' }, folder)
+    yield* handle.readLines()
+  } finally {
+    await handle.close()
+  }
+}
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus if it is not loaded yet. Services that start at the same time wait for the first. */
+/** Loads the shipped corpus, unless it is loaded already. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // Checked without the lock first, because every start after the first one ends here.
+    // Checked without the lock first, because this is the usual case.
     if (await isLoaded(client, sha256)) return 0
-    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    await client.query(lockCorpus)
     if (await isLoaded(client, sha256)) return 0
     const lines = gunzipSync(packed).toString('utf8').trim().split('\n')
     const documents = lines.map((line) => documentShape.parse(JSON.parse(line)))
@@ -42,7 +87,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   })
 }
 
-/** Adds the pages in JSONL files. A line that does not contain a page is skipped and reported. */
+/** Adds the pages in JSONL files. Reports lines that contain no page. */
 export async function addDocuments(
   pool: pg.Pool,
   files: readonly { readonly shown: string; readonly lines: AsyncIterable<string> }[],
@@ -50,14 +95,13 @@ export async function addDocuments(
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {
-    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    await client.query(lockCorpus)
     for (const { shown, lines } of files) {
       let line = 0
       for await (const text of lines) {
         line += 1
         if (text.trim() === '') continue
-        const document = parseLine(text)
-        const problem = typeof document === 'string' ? document : await tryInsert(client, document)
+        const problem = await addLine(client, text)
         if (problem === null) documents += 1
         else rejected.push(`${shown}:${line}: ${problem}`)
       }
@@ -67,10 +111,10 @@ export async function addDocuments(
   return { documents, rejected }
 }
 
-async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+// Services that start at the same time load the corpus one after another. The number is arbitrary.
+const lockCorpus = 'select pg_advisory_xact_lock(7361002)'
+
+async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>) {
   const client = await pool.connect()
   try {
     await client.query('begin')
@@ -79,7 +123,7 @@ async function inTransaction<T>(
     client.release()
     return result
   } catch (error) {
-    // The connection is discarded, because a broken connection may be the cause of the failure.
+    // The connection is discarded, because it may be broken.
     client.release(true)
     throw error
   }
@@ -102,37 +146,27 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
     left join ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$) as ahead using (word)`)
 }
 
-function parseLine(text: string): Document | string {
+/** Adds a page. Returns the reason if the line contains no page, or if PostgreSQL rejects the page. */
+async function addLine(client: pg.PoolClient, text: string): Promise<string | null> {
   try {
-    const { data, error } = documentShape.safeParse(JSON.parse(text))
-    const issue = error?.issues[0]
-    return data ?? `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
-  } catch {
-    return 'expected a line of JSON, got something else'
-  }
-}
-
-/** Inserts a page; returns the reason if PostgreSQL rejects it. */
-async function tryInsert(client: pg.PoolClient, document: Document): Promise<string | null> {
-  await client.query('savepoint page')
-  try {
+    const document = documentShape.parse(JSON.parse(text))
+    await client.query('savepoint page')
     await insertBatch(client, [document], false)
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    // Errors in SQLSTATE classes 22, 23 and 54 are caused by the page. All other errors are caused by the database.
+    if (error instanceof SyntaxError) return 'expected a line of JSON, got something else'
+    const [issue] = error instanceof z.ZodError ? error.issues : []
+    if (issue !== undefined) return `${issue.path.join('.')}: ${issue.message}`
+    // Only errors in SQLSTATE classes 22, 23 and 54 are caused by the page.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `expected a page that can be indexed, got: ${reasonOf(error)}`
   }
 }
 
-async function insertBatch(
-  client: pg.PoolClient,
-  given: readonly Document[],
-  shipped: boolean,
-): Promise<void> {
-  // An INSERT ... ON CONFLICT cannot update a row twice, so only the last line for each address is used.
+async function insertBatch(client: pg.PoolClient, given: readonly Document[], shipped: boolean) {
+  // Only the last page with each address is used, because INSERT ... ON CONFLICT cannot update a row twice.
   const batch = [...new Map(given.map((document) => [document.url, document])).values()]
   const rows = batch.map((document) => ({
     ...document,

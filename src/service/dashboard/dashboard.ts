@@ -11,11 +11,11 @@ import type { Secret } from '../../base/secret.ts'
 import { type DoorEnv, type IssuedKey, keyKinds, type Keys } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { dashboardStyle, renderDashboard, renderUsage, shownDays } from './page.ts'
+import { dashboardStyle, renderDashboard, renderUsage, renderUsageForm, shownDays } from './page.ts'
 
 export interface DashboardParts {
   readonly keys: Keys
-  /** Dashboard password; if null, the dashboard opens on this machine only. */
+  /** Without a password, the dashboard opens on this machine only. */
   readonly password: Secret | null
   readonly publicUrl: () => string
 }
@@ -29,9 +29,6 @@ const pageHeaders = {
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 }
 
-const hourMs = 3_600_000
-const largestForm = 10_000
-
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const checkClient = guard(parts.password)
   app.use('/dashboard/*', async (c, next) => {
@@ -39,31 +36,48 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
     await next()
   })
-  const show = showDashboard(parts)
   // The page that follows a form has the form's address, so users may reload or bookmark that address.
-  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c))
-  addForms(app, parts.keys, show)
+  for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, parts))
+  addForms(app, parts)
+  // On this page, customers enter their key to see their account's usage.
+  app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
+  // The dashboard uses this style sheet too, because the dashboard's own addresses may require the password.
+  app.get('/usage/style.css', (c) =>
+    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+  )
+  app.post('/usage', async (c) => {
+    const form = await readForm(c, { key: z.string().default('') })
+    const key = await parts.keys.find(form.key.trim())
+    if (key === null) {
+      const problem = 'API key is invalid or has been revoked'
+      return c.html(renderUsageForm(problem), 403, pageHeaders)
+    }
+    const used = await parts.keys.usage({ days: shownDays, account: key.accountId })
+    return c.html(renderUsage(key, used), 200, pageHeaders)
+  })
 }
 
-function showDashboard({ keys, publicUrl }: DashboardParts) {
-  return async (c: Context<DoorEnv>, said: { issued?: IssuedKey; problem?: string } = {}) => {
-    const { q: word = '', page: nth = '' } = c.req.query()
-    const page = renderDashboard({
-      ...said,
-      root: rootOf(c),
-      address: publicUrl(),
-      keys: await keys.list(),
-      shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
-      used: await keys.usage({ days: shownDays }),
-      ticket: randomUUID(),
-    })
-    return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
-  }
+async function show(
+  c: Context,
+  parts: DashboardParts,
+  said: { issued?: IssuedKey; problem?: string } = {},
+) {
+  const { keys, publicUrl } = parts
+  const { q: word = '', page: nth = '' } = c.req.query()
+  const page = renderDashboard({
+    ...said,
+    root: rootOf(c),
+    address: publicUrl(),
+    keys: await keys.list(),
+    shown: { word, nth: /^\d{1,6}$/.test(nth) ? Number(nth) : 1 },
+    used: await keys.usage({ days: shownDays }),
+    ticket: randomUUID(),
+  })
+  return c.html(page, said.problem === undefined ? 200 : 400, pageHeaders)
 }
 
-type Show = ReturnType<typeof showDashboard>
-
-function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
+function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
+  const { keys } = parts
   /** Adds the route for a form. `change` returns a new key to show, or false if there is no such key. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
@@ -76,29 +90,31 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
     app.post(`/dashboard/${path}`, async (c) => {
       try {
         const done = await change(await readForm(c, shape), Number(c.req.param('id')))
-        if (typeof done === 'object') return await show(c, { issued: done })
+        if (typeof done === 'object') return await show(c, parts, { issued: done })
         if (done === false) throw new Refusal(404, 'There is no such key')
         return c.redirect(`${rootOf(c)}dashboard`, 303)
       } catch (error) {
-        if (error instanceof Misuse) return await show(c, { problem: error.message })
+        if (error instanceof Misuse) return await show(c, parts, { problem: error.message })
         throw error
       }
     })
   const tickets = new Set<string>()
-  const key = 'keys/:id{\\d{1,15}}'
-  const account = 'accounts/:id{\\d{1,15}}'
-  addForm('keys', newKey, async (form) => {
+  addForm('keys', newKey, async ({ ticket, plan, credits, ...form }) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
-    if (tickets.has(form.ticket)) {
-      throw new Misuse('This form was sent before: its key was shown then.')
+    if (tickets.has(ticket)) throw new Misuse('This form was sent before: its key was shown then.')
+    const isPrepaid = plan === 'prepaid'
+    if (isPrepaid && form.account === undefined && credits === undefined) {
+      throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
     }
-    const issued = await keys.create(toOrder(form))
-    tickets.add(form.ticket)
+    const issued = await keys.create({ ...form, ...(isPrepaid ? { credits } : { plan }) })
+    tickets.add(ticket)
     return issued
   })
+  const key = 'keys/:id{\\d{1,15}}'
+  const account = 'accounts/:id{\\d{1,15}}'
   addForm(`${key}/revoke`, { sure: sureField }, (_, id) => keys.revoke(String(id)))
   addForm(`${key}/rotate`, { grace: whole('Hours', 0, 8760) }, ({ grace = 24 }, id) =>
-    keys.rotate({ id, graceMs: grace * hourMs }),
+    keys.rotate({ id, graceMs: grace * 3_600_000 }),
   )
   addForm(`${key}/change`, { name: nameField, rate: rateField }, ({ name, rate = null }, id) =>
     keys.change({ id, name, rate }),
@@ -111,37 +127,17 @@ function addForms(app: OpenAPIHono<DoorEnv>, keys: Keys, show: Show): void {
   )
 }
 
-/** Adds the page on which customers enter their key, which is never part of an address. */
-export function addUsagePage(app: OpenAPIHono<DoorEnv>, { keys }: DashboardParts): void {
-  app.get('/usage', (c) => c.html(renderUsage({ root: './' }), 200, pageHeaders))
-  // The dashboard uses this style sheet too, because its own addresses may require the password.
-  app.get('/usage/style.css', (c) =>
-    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
-  )
-  app.post('/usage', async (c) => {
-    const form = await readForm(c, { key: z.string().default('') })
-    const key = await keys.find(form.key.trim())
-    if (key === null) {
-      const problem = 'API key is invalid or has been revoked'
-      return c.html(renderUsage({ root: './', problem }), 403, pageHeaders)
-    }
-    const used = await keys.usage({ days: shownDays, account: key.accountId })
-    return c.html(renderUsage({ root: './', account: { key, used } }), 200, pageHeaders)
-  })
-}
-
-/** Returns the service's relative address, as seen from the requested page. */
-function rootOf(c: Context<DoorEnv>): string {
+/** Returns the service's address, relative to the requested page. */
+function rootOf(c: Context): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
 
-async function readForm<Shape extends z.ZodRawShape>(c: Context<DoorEnv>, shape: Shape) {
-  if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
+async function readForm<Shape extends z.ZodRawShape>(c: Context, shape: Shape) {
+  if (Number(c.req.header('content-length') ?? Infinity) > 10_000) {
     throw new Refusal(400, 'The form is too large')
   }
-  const form = z
-    .object(shape)
-    .safeParse(Object.fromEntries(new URLSearchParams(await c.req.text())))
+  const fields = Object.fromEntries(new URLSearchParams(await c.req.text()))
+  const form = z.object(shape).safeParse(fields)
   if (form.success) return form.data
   throw new Misuse(form.error.issues[0]?.message ?? 'The form is not valid')
 }
@@ -174,16 +170,6 @@ const newKey = {
   account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
 }
 
-function toOrder({ plan, credits, ...form }: z.output<z.ZodObject<typeof newKey>>) {
-  if (plan !== 'prepaid') return { ...form, plan }
-  if (form.account === undefined && credits === undefined) {
-    throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
-  }
-  return { ...form, credits: credits ?? 0 }
-}
-
-const wrongAMinute = 10
-
 /** Admits clients on this machine or, if a password is set, clients that send the password. */
 function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   let wrong: { readonly client: string; readonly at: number }[] = []
@@ -195,8 +181,8 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
-    // Wrong passwords are counted separately for each client, so that an attacker can't lock the operator out.
-    if (wrong.filter((one) => one.client === client).length >= wrongAMinute) {
+    // Wrong passwords are counted for each client, so that an attacker cannot lock out the operator.
+    if (wrong.filter((one) => one.client === client).length >= 10) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
     const given = auth(c.req.raw)?.password
@@ -213,7 +199,7 @@ function digest(password: string): Buffer {
   return hash('sha256', password, 'buffer')
 }
 
-/** The Host header is checked too, because DNS rebinding can make another site's name resolve to this machine. */
+/** Checks the Host header too, because DNS rebinding can make another site's name resolve to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
   if (isForwarded((name) => c.req.header(name))) return false
   const host = parseUrl(`http://${c.req.header('host')}`)?.hostname ?? ''

@@ -18,21 +18,20 @@ import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
 type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** The service's relative address, because a proxy may add a prefix to all paths. */
+  /** The service's relative address, because a proxy may add a prefix to the paths. */
   readonly root: string
   readonly title?: string
   readonly problem?: string | undefined
 }
 
 interface DashboardView extends PageView {
-  /** Service address as clients type it. */
   readonly address: string
   readonly keys: readonly ListedKey[]
-  /** Text that the listed keys contain, and the number of the listed page. */
+  /** Search text for the keys, and the number of the page to list. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   readonly issued?: IssuedKey | undefined
-  /** Identifies the form, so that a form that is sent twice takes effect only once. */
+  /** Identifies the form, so that a form that is sent twice creates only one key. */
   readonly ticket: string
 }
 
@@ -60,23 +59,19 @@ export function renderDashboard(view: DashboardView) {
   )
 }
 
-interface UsageView extends PageView {
-  /** Account of the entered key; absent until a valid key has been entered. */
-  readonly account?: { readonly key: FoundKey; readonly used: readonly KeyDay[] }
+export function renderUsageForm(problem?: string) {
+  const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
+  const form = renderForm('./usage', 'Show usage', [label('API key', key)])
+  return renderPage({ root: './', problem }, [html`<h2>Usage of your account</h2>`, form])
 }
 
-export function renderUsage(view: UsageView) {
-  const { root, account } = view
-  if (account === undefined) {
-    const key = input('key', { type: 'password', autocomplete: 'off', required: '' })
-    const form = renderForm(`${root}usage`, 'Show usage', [label('API key', key)])
-    return renderPage(view, [html`<h2>Usage of your account</h2>`, form])
-  }
-  const { plan, quota, remaining: credits, renewsAt } = account.key
+export function renderUsage(key: FoundKey, used: readonly KeyDay[]) {
+  const { plan, quota, remaining: credits, renewsAt } = key
   const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
   const low = notice('bad', 'Less than a tenth of your credits is left.')
   const balance = html`<p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
-  return renderPage(view, [isLow({ credits, quota }) ? low : '', balance, renderUsed(account.used)])
+  const parts = [isLow({ credits, quota }) ? low : '', balance, renderUsed(used)]
+  return renderPage({ root: './' }, parts)
 }
 
 function renderPage({ root, title = 'Search service', problem }: PageView, content: unknown) {
@@ -106,7 +101,6 @@ function renderIssued({ key, kind, credits, account }: IssuedKey, address: strin
   ])
 }
 
-/** Lists the accounts in use that have few credits left. */
 function renderLow(keys: readonly ListedKey[]) {
   const low = keys.filter((key) => key.kind === 'live' && !isRevoked(key) && isLow(key))
   const lines = new Set(low.map((key) => `Account ${key.account}: ${key.credits} of ${key.quota}`))
@@ -127,9 +121,6 @@ function renderUsed(used: readonly KeyDay[]) {
   return [heading, used.length === 0 ? none : renderTable('days', heads, rows)]
 }
 
-const keysOnPage = 50
-
-/** Renders one page of keys that contain the search text, newest first. */
 function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
   const path = `${root}dashboard`
   const found = keys
@@ -137,15 +128,16 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
       `${id} ${key} ${name} account ${account}`.toLowerCase().includes(word.toLowerCase()),
     )
     .toReversed()
-  const pages = Math.max(1, Math.ceil(found.length / keysOnPage))
+  const size = 50
+  const pages = Math.max(1, Math.ceil(found.length / size))
   const current = Math.min(Math.max(1, nth), pages)
-  const shown = found.slice((current - 1) * keysOnPage, current * keysOnPage)
-  const rows = shown.map((key) => renderKey(path, key))
+  const rows = found.slice((current - 1) * size, current * size).map((key) => renderKey(path, key))
   const link = (to: number, text: string) =>
     to < 1 || to > pages
       ? ''
       : html`<a href="${path}?${new URLSearchParams({ q: word, page: String(to) })}">${text}</a>`
   const placeholder = 'name, account 3, last characters'
+  const heads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
   return html`<form class="find" method="get" action="${path}">
       ${input('q', { value: word, 'aria-label': 'Find keys', placeholder })}
       <button>Find</button>
@@ -154,10 +146,8 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
       ${found.length} of ${keys.length} keys, page ${current} of ${pages}
       ${link(current - 1, 'previous page')} ${link(current + 1, 'next page')}
     </p>
-    ${renderTable('keys', keyHeads, rows)}`
+    ${renderTable('keys', heads, rows)}`
 }
-
-const keyHeads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
 
 function renderKey(path: string, one: ListedKey) {
   const { id, key, name, account, plan, credits, rate, revoked_at: until } = one
@@ -176,7 +166,7 @@ function renderKey(path: string, one: ListedKey) {
   return renderRow([...cells, change, html`${state} ${renderMore(path, one)}`])
 }
 
-/** Renders the forms for less frequent changes to a key and its account. Revoking comes last, and must be confirmed. */
+/** Renders the forms for less frequent changes. Revoking comes last, and must be confirmed. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = renderForm(`${path}/keys/${id}/rotate`, 'Replace', [
     limit('grace', `Hours for which key ${id} stays valid`, { placeholder: '24' }),
@@ -204,7 +194,7 @@ function renderForm(action: string, button: string, fields: readonly Html[]) {
 
 const number = { inputmode: 'numeric', pattern: '[0-9]*' }
 
-/** Renders a field for a number, with a label that only screen readers show. */
+/** Renders a field for a number, with a label for screen readers only. */
 function limit(name: string, spoken: string, shown: { placeholder: string; value?: number | '' }) {
   return input(name, { ...number, ...shown, 'aria-label': spoken })
 }
@@ -269,7 +259,6 @@ export const errorPage = renderHelp('Errors', [
   'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
 ])
 
-/** Renders help texts, and a table of the errors that link to the page. */
 function renderHelp(title: string, texts: readonly string[]) {
   const rows = Object.entries(reasons).flatMap(([status, reason]) => {
     const code = `\`${statusCode(Number(status) as RefusalStatus)}\``
@@ -281,13 +270,12 @@ function renderHelp(title: string, texts: readonly string[]) {
   return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
 }
 
-/** Renders text in which backticks enclose code. */
 function codeIn(text: string) {
   const parts = text.split('`')
   return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-// Browsers load the style sheet from a separate address, so that the content security policy can forbid inline styles.
+// A separate style sheet allows the content security policy to forbid inline styles.
 export const dashboardStyle = `
 :root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
 @media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}

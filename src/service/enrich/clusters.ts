@@ -2,10 +2,6 @@
 
 import { stem, stopWords } from './labels.ts'
 
-const fewest = 4
-const most = 8
-const longest = 4
-
 interface Phrase {
   readonly key: string
   readonly stems: readonly string[]
@@ -18,14 +14,14 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Returns labels for the topics that the results share beyond the query; none if there are too few results. */
+/** Returns labels for the topics that the results share, apart from the query itself. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],
   isName: (text: string) => boolean,
 ): string[] {
-  if (texts.length < fewest) return []
-  // Among many pages, two may share a phrase by chance, unless the phrase is a known name.
+  if (texts.length < 4) return []
+  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {
@@ -36,24 +32,25 @@ export function labelClusters(
   const scored = dropContained(phrases).flatMap((phrase) => {
     const { documents } = phrase
     const hosts = new Set([...documents].map((index) => texts[index]?.host))
-    const form = usualForm(phrase)
+    const [[form] = ['']] = [...phrase.forms].toSorted(
+      (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1),
+    )
     const named = isName(form)
     if (hosts.size === 1 && documents.size > 2) return []
     if (!named && (documents.size < leastShares || !isLabel(form))) return []
-    const score = (named ? 2 : 1) * scoreOf(phrase, asked, texts.length)
-    return isGeneric(form) ? [] : [{ ...phrase, form, score }]
+    if (stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))) return []
+    return { ...phrase, form, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
   })
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
-/** Collects phrases of up to four words. */
 function collect(texts: readonly ClusterText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   for (const [index, { text }] of texts.entries()) {
     for (const words of runs(text)) {
       const all = stemsOf(words)
       for (let from = 0; from < words.length; from += 1) {
-        for (let to = from + 1; to <= Math.min(words.length, from + longest); to += 1) {
+        for (let to = from + 1; to <= Math.min(words.length, from + 4); to += 1) {
           const stems = all.slice(from, to)
           const key = stems.join(' ')
           const form = words.slice(from, to).join(' ')
@@ -75,18 +72,14 @@ const generic = new Set(
   ),
 )
 
-function isGeneric(form: string): boolean {
-  return stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))
-}
-
 /** Accepts phrases that are written like a name. Rejects single everyday words, and fragments of sentences. */
 function isLabel(form: string): boolean {
   if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
-  // In phrases such as `polyfill based`, `set based` and `newly available`, the noun is missing.
+  // Phrases such as `polyfill based` and `newly available` have no noun.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Returns the sequences of words that have no punctuation and no stop words between them. */
+/** Returns the sequences of words without punctuation and stop words. */
 function runs(text: string): string[][] {
   return text.split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u).flatMap((part) => {
     const found: string[][] = [[]]
@@ -119,36 +112,29 @@ function dropContained(phrases: readonly Phrase[]): Phrase[] {
   return phrases.filter((phrase) => !isContained(phrase))
 }
 
-const lengthFactor = [0, 0.6, 1.4, 1.3, 1.1]
-
 function scoreOf({ documents, stems }: Phrase, asked: ReadonlySet<string>, total: number): number {
+  const lengthFactor = [0, 0.6, 1.4, 1.3, 1.1][stems.length] ?? 1
   const fresh = stems.filter((one) => !asked.has(one)).length / stems.length
   const rarity = Math.log(1 + total / documents.size)
-  return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
+  return documents.size * lengthFactor * rarity * fresh
 }
 
-/** Accepts labels one after another. Skips a label if an earlier label already covers most of the same pages. */
+/** Skips a label if an earlier label covers most of the same pages. */
 function accept(phrases: readonly (Phrase & { readonly form: string })[]): string[] {
   const taken: (typeof phrases)[number][] = []
-  for (const { stems, documents, ...phrase } of phrases) {
-    // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
-    const kind = taken.filter(
-      (other) => other.stems.length > 1 && other.stems.at(-1) === stems.at(-1),
-    )
+  for (const phrase of phrases) {
+    const { stems, documents } = phrase
+    const last = stems.at(-1)
+    const alike = taken.filter((other) => other.stems.length > 1 && other.stems.at(-1) === last)
     const overlaps = taken.some((other) => {
       const shared = [...documents].filter((index) => other.documents.has(index)).length
       const sameWords = stems.some((one) => other.stems.includes(one))
       return shared / documents.size > (sameWords ? 0.5 : 0.65)
     })
-    if (kind.length < 2 && !overlaps) taken.push({ stems, documents, ...phrase })
+    // At most two labels may have the same last word, such as `Astc Extension` and `Draw Extension`.
+    if (alike.length < 2 && !overlaps) taken.push(phrase)
   }
-  return taken.slice(0, most).map(({ form }) => capitalise(form))
-}
-
-/** Returns a phrase's most frequent spelling. */
-function usualForm({ forms }: Phrase): string {
-  const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-  return form
+  return taken.slice(0, 8).map(({ form }) => capitalise(form))
 }
 
 /** Capitalises the words in a phrase that have neither capital letters nor hyphens. */

@@ -4,18 +4,13 @@ import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
 import { stopWords, wordsOf } from './labels.ts'
 
-const mostEntities = 8
-const mostSentences = 10
-
 interface Found {
   readonly q: string
-  /** Title and snippet of each result. */
   readonly texts: readonly string[]
-  /** Entities with a type that the upstream reports. */
   readonly known: readonly NamedEntity[]
 }
 
-/** Prefers missing an entity to reporting a wrong one. */
+/** Would rather miss an entity than report a wrong entity. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const entities = [
     ...found.known,
@@ -26,10 +21,10 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
   const names = entities.map(({ name }) => name.toLowerCase())
   return entities
     .filter(({ name }, index) => names.indexOf(name.toLowerCase()) === index)
-    .slice(0, mostEntities)
+    .slice(0, 8)
 }
 
-/** Returns the names found in at least two results, most frequent first. A name in only one may be coincidental. */
+/** Returns the names found in at least two results, most frequent first. */
 function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
   const counts = new Map<NamedEntity, number>()
   for (const entity of lists.flatMap((list) => [...new Set(list)])) {
@@ -44,13 +39,12 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 let tagger: Promise<typeof nlpFunction> | undefined
 
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  // Loaded on first use, because loading takes a third of a second and only live searches need the tagger.
+  // Loaded on first use, because loading takes a third of a second.
   const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
   return [q, tellingSentences(texts).join(' ')].flatMap((text) => typed(nlp, text))
 }
 
-// Each kind of entity, with the tagger's tags. A text is checked for these tags before names are extracted, because
-// most texts have none of the tags and the check is much cheaper.
+// Most texts have none of these tags, and the check for a tag is much cheaper than extracting names.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -62,13 +56,11 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   return kinds.flatMap(([method, type, tags]) => {
     if (!document.has(tags)) return []
     const names = document[method]().out('array') as string[]
-    return names.map((name) => ({ name: tidy(name), type })).filter(({ name }) => isName(name))
+    // The tagger mistakes short words and abbreviations for companies.
+    return names
+      .map((name) => ({ name: tidy(name), type }))
+      .filter(({ name }) => name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name))
   })
-}
-
-/** False for short words and abbreviations, which the tagger mistakes for companies. */
-function isName(name: string): boolean {
-  return name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name)
 }
 
 function tidy(name: string): string {
@@ -78,58 +70,45 @@ function tidy(name: string): string {
     : bare
 }
 
-const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
-
-/**
- * Returns the sentences with a run of capitalised words that two results share. Only these are tagged, because the
- * tagger is slow and needs whole sentences.
- */
+/** Returns the sentences with a run of capitalised words that two results share, because the tagger is slow. */
 function tellingSentences(texts: readonly string[]): string[] {
-  const places = new Map<string, Set<number>>()
-  texts.forEach((text, index) => {
-    for (const [match] of text.matchAll(capitalRun)) {
-      const run = match.replace(/[.'’-]+$/, '')
-      const seen = places.get(run) ?? new Set()
-      places.set(run, seen.add(index))
-    }
+  const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
+  const runs = texts.map((text) => {
+    const found = Array.from(text.matchAll(capitalRun), ([run]) => run.replace(/[.'’-]+$/, ''))
+    return new Set(found)
   })
-  const sentences = new Set<string>()
-  for (const [run, seen] of places) {
-    if (seen.size < 2 || sentences.size >= mostSentences) continue
-    const text = texts[[...seen][0] ?? 0] ?? ''
-    const sentence = text.split(/(?<=[.!?])\s+/).find((part) => part.includes(run))
-    if (sentence !== undefined) sentences.add(sentence.slice(0, 300))
-  }
-  return [...sentences]
+  const sentences = [...new Set(runs.flatMap((own) => [...own]))].flatMap((run) => {
+    const [first = '', second] = texts.filter((_, index) => runs[index]?.has(run))
+    const sentence = first.split(/(?<=[.!?])\s+/).find((part) => part.includes(run))
+    return second === undefined || sentence === undefined ? [] : [sentence.slice(0, 300)]
+  })
+  return [...new Set(sentences)].slice(0, 10)
 }
 
-const longestName = 6
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
-// Matches names such as WebP, IndexedDB, SVG and MP3. No everyday word is spelled like this.
+// Matches names such as WebP, IndexedDB, SVG and MP3, but no everyday word.
 const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
-/** Finds known names in texts, word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** Number of words in the longest name, by the name's first word. Most words in a text do not start a name. */
+  /** Number of words in the longest name that starts with a word. Most words in a text do not start a name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
-      // Texts mention a name such as `CSS Grid Layout (level 1)` without the level. A name such as `<select>` is
-      // skipped, because it does not consist of plain words.
+      // Texts mention a name such as `CSS Grid Layout (level 1)` without the level. Names such as `<select>` are skipped.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
       const tokens = wordsOf(name)
       const [first = '', key] = [tokens[0], tokens.join(' ')]
       if (this.#names.has(key) || stopWords.has(key)) continue
       this.#names.set(key, { ...entity, name })
-      const length = Math.min(longestName, tokens.length)
+      const length = Math.min(6, tokens.length)
       this.#longest.set(first, Math.max(this.#longest.get(first) ?? 0, length))
     }
   }
 
-  /** Finds every known name in a text, except names that are also everyday words, such as Grid and Content. */
+  /** Finds known names in a text, except names that are also everyday words, such as Grid and Content. */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }

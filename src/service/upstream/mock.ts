@@ -1,10 +1,10 @@
-// Generates answers, which can change from day to day.
+// Generates answers. The same search always gives the same answer, unless answers change from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
-import type { Answered, FoundAnswer } from '../stored-answers.ts'
+import type { Answered, FoundAnswer } from '../sell.ts'
 import { intents } from '../enrich/labels.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
-import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
+import type { NamedEntity, Search } from '../schemas.ts'
 
 const sentiments = ['neutral', 'neutral', 'positive', 'negative'] as const
 const hosts = [
@@ -37,7 +37,6 @@ const entities: readonly NamedEntity[] = [
 ]
 const endings = ['examples', 'guide', 'free', 'vs', 'near me', 'online', 'meaning', 'price']
 
-/** Opens a provider of generated answers on reserved example hosts. The same search always gives the same answer. */
 export function openMock(drift: Drift = noDrift) {
   return {
     name: 'mock',
@@ -46,29 +45,19 @@ export function openMock(drift: Drift = noDrift) {
   }
 }
 
-function invent(search: Search, drift: Drift): FoundAnswer {
-  const { q, location, gl } = search
-  // Sending a parameter with its default value is the same as not sending the parameter.
+function invent({ q, num, location, gl, ...search }: Search, drift: Drift): FoundAnswer {
+  // A default value is equal to an absent parameter.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // Without `num`, so that the first ten of a hundred results are the results of a search for ten.
+  // Does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
-  const words = wordsOf(q)
-  return {
+  const words = q.trim().replace(/\s+/g, ' ')
+  const labelled = {
     intent: pick(random, intents),
     sentiment: pick(random, sentiments),
-    clusters: some(random, labels, { most: 4 }),
-    entities: some(random, entities, { most: 5 }),
-    related_searches: some(random, endings, { least: 1, most: 8 }).map((end) => `${words} ${end}`),
-    organic_results: inventResults(search, drift, random),
+    clusters: some(random, labels, [0, 4]),
+    entities: some(random, entities, [0, 5]),
+    related_searches: some(random, endings, [1, 8]).map((end) => `${words} ${end}`),
   }
-}
-
-function wordsOf(q: string): string {
-  return q.trim().replace(/\s+/g, ' ')
-}
-
-function inventResults({ q, num }: Search, drift: Drift, random: Random) {
-  const words = wordsOf(q)
   const slug = encodeURIComponent(words.toLowerCase().replaceAll(' ', '-').slice(0, 60))
   const pages = Array.from({ length: drift.moves ? num + 12 : num }, (_, index) => {
     const domain = pick(random, hosts)
@@ -78,35 +67,23 @@ function inventResults({ q, num }: Search, drift: Drift, random: Random) {
     return { title: `${words}: ${angle}`, url, snippet: `${words}: ${about}.`, domain }
   })
   const ranked = drift.rank(q, pages).slice(0, num)
-  return ranked.map((page, index): OrganicResult => ({ position: index + 1, ...page }))
+  const results = ranked.map((page, index) => ({ position: index + 1, ...page }))
+  return { ...labelled, organic_results: results }
 }
 
-function some<T>(
-  random: Random,
-  items: readonly T[],
-  { least = 0, most }: { least?: number; most: number },
-): T[] {
+function some<T>(random: Random, items: readonly T[], [least, most]: [number, number]): T[] {
   const orders = new Map(items.map((item) => [item, random()]))
   const count = Math.max(least, Math.floor(random() * (most + 1)))
   return items.toSorted((a, b) => (orders.get(a) ?? 0) - (orders.get(b) ?? 0)).slice(0, count)
 }
 
-/** Day-to-day changes in answers, for generated histories. */
 export interface Drift {
   readonly moves: boolean
-  /** Puts a query's pages into the day's order. Some pages are missing on some days. */
+  /** Returns a query's pages in the day's order. Some pages are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
-
-// Distance that a page moves: `top` for the first position, plus `below` for each position further down.
-const restlessness = { top: 0.6, below: 0.35 }
-const awayShare = 0.04
-const stretchDays = 6
-
-// The share of queries whose pages move every day, and for the other queries the range of days between two moves.
-const calmness = { restless: 0.15, least: 4, most: 60 }
 
 /** With `calm`, the answers to most queries stay the same for days or weeks, as real answers do. */
 export function openDrift(seed: string, today: () => Date, calm = false): Drift {
@@ -124,23 +101,22 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** Returns the last day on which a query's pages moved. */
+/** Returns the last day on which a query's pages moved: today, or after a pace of 4 to 60 days. */
 function lastMove(name: string, day: number): number {
-  if (fraction(`${name} restless`) < calmness.restless) return day
-  const { least, most } = calmness
-  const pace = least + Math.floor((most - least) * fraction(`${name} pace`))
+  if (fraction(`${name} restless`) < 0.15) return day
+  const pace = 4 + Math.floor(56 * fraction(`${name} pace`))
   const phase = Math.floor(pace * fraction(`${name} phase`))
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** Offsets a page's position by two waves and daily noise. Occasionally removes the page for some days. */
+/** Offsets a page's position by two waves and daily noise. Occasionally removes the page for six days. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
-  const stretch = Math.floor(day / stretchDays + phase)
-  if (fraction(`${name} away ${stretch}`) < awayShare * Math.min(1, index / 3)) return Infinity
+  const stretch = Math.floor(day / 6 + phase)
+  if (fraction(`${name} away ${stretch}`) < 0.04 * Math.min(1, index / 3)) return Infinity
   const slow = Math.sin((day / (11 + 20 * phase) + phase) * 2 * Math.PI)
   const quick = Math.sin((day / (3 + 4 * phase) + 2 * phase) * 2 * Math.PI)
   const noise = 2 * fraction(`${name} ${day}`) - 1
-  const reach = restlessness.top + restlessness.below * index
+  const reach = 0.6 + 0.35 * index
   return index + reach * (0.9 * slow + 0.3 * quick + 0.5 * noise)
 }

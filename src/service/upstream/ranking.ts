@@ -3,8 +3,8 @@
 /**
  * Parameters: the words as text ($1), a query for all words ($2), the same query for titles ($3), and a query for the
  * rarest words ($4). Terms are given as tsqueries ($5), with weights ($6), and for titles and addresses ($12). $7 is
- * the maximum number of pages, $8 a sufficient number of pages with all words, $9 the language. $10 is the maximum
- * number of candidates, $11 the minimum share of the weight that a page must match.
+ * the maximum number of pages, $8 a sufficient number of pages with all words, $9 the language, $10 the maximum number
+ * of candidates, and $11 the minimum share of the weight that a page must match.
  */
 export const ranking = `
   with terms as materialized (
@@ -12,7 +12,7 @@ export const ranking = `
       term::tsquery as term,
       headed::tsquery as headed,
       weight,
-      -- A page whose rarest word is a commoner one holds too little of the weight, whatever else it holds.
+      -- A page without any of these words has too little of the weight, even if it has all other words.
       row_number() over (order by weight desc) <= 3
         and sum(weight) over (order by weight rows unbounded preceding)
           >= $11::real * sum(weight) over () as rare
@@ -30,12 +30,12 @@ export const ranking = `
     where tsv @@ $2::tsquery
     limit $10
   ),
-  -- Told by the index alone: reading the words of every page that holds one of them took most of the time.
+  -- Uses only the index, because reading the words of every matching page took most of the time.
   holding as materialized (
     select documents.id, sum(terms.weight) as weight
     from terms
     join documents on documents.tsv @@ terms.term
-    -- Without rarest words nothing but what all were asked for is wanted: signs mean every letter.
+    -- A query with operators has no rarest words, and needs exact matches.
     where terms.rare
       and numnode($4::tsquery) > 0
       and (select count(*) from strict) < $8
@@ -49,7 +49,6 @@ export const ranking = `
     join documents using (id)
     where holding.weight + (select coalesce(sum(weight) filter (where not rare), 0) from terms)
       >= $11::real * (select sum(weight) from terms)
-    -- There may be more than are ranked: those with the rarest words are.
     order by holding.weight desc, ts_rank(tsv, $4::tsquery) desc
     limit 300
   ),
@@ -68,21 +67,21 @@ export const ranking = `
       documents.body,
       documents.lang,
       held.rank
-        -- Squared: of two pages that hold half of what was asked neither is half as good as one that holds it all.
+        -- Squared, because a page with half of the query is less than half as good as a page with the whole query.
         + 0.9 * power(held.share, 2)
         + 0.4 * power(held.ahead, 2)
-        -- What a page is there to explain stands on it, not on those that only speak of it.
+        -- Pages about a subject rank above pages that only mention it.
         + case when documents.subject then 0.15 else 0 end
         + case when documents.lang = $9 then 0.2 else 0 end
-        -- Bounded: how often a page repeats the words says less than what it is called.
+        -- Bounded, because repeated words matter less than the title.
         + ts_rank_cd(held_words, $2::tsquery, 32)
-        -- A member of something is less than the thing, unless it is asked for as one.
+        -- A member of an interface ranks below the interface, unless the query has a dot.
         - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
         + 0.2 * word_similarity($1, lower(documents.title))
         + similarity(regexp_replace(documents.head, ' [-|] .*$', ''), $1) as score
     from candidates
     join documents using (id)
-    -- Unpacked once, not by each function that looks into it.
+    -- Decompressed once instead of in each function that reads it.
     cross join lateral (select documents.tsv || ''::tsvector as held_words offset 0) as unpacked
     cross join lateral (
       select

@@ -5,18 +5,14 @@ import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
-import type { Answered, Asker, Provider } from '../stored-answers.ts'
-import { noEngine, Refusal } from '../refusal.ts'
+import type { Answered, Asker, Provider } from '../sell.ts'
+import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue } from './fair-queue.ts'
-
-const mostPages = 10
-const usualRetryAfter = '60'
 
 interface Web {
   readonly url: URL
   readonly log: Log
-  /** Time limit of a search. At the deadline, the results that were received so far are returned. */
   readonly budgetMs: number
   readonly queue: FairQueue
 }
@@ -29,43 +25,35 @@ export function openSearxng(url: URL, log: Log, budgetMs = 20_000): Provider {
   return { name: 'searxng', answer: (search, asker) => answer(web, search, asker) }
 }
 
-const unnamed = new Gazetteer([])
-
 async function answer(web: Web, search: Search, asker: Asker): Promise<Answered> {
-  const { pages, byPlace, partial } = await collect(web, search, asker)
-  const results = [...byPlace.values()]
-  const corrections = pages.flatMap((page) => page.corrections)
+  const { pages, results, partial } = await collect(web, search, asker)
   const suggestions = pages.flatMap((page) => page.suggestions).toSorted()
   const found = {
     results: results.slice(0, search.num),
     pool: results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
-    suggestions: [...corrections, ...suggestions],
+    suggestions: [...pages.flatMap((page) => page.corrections), ...suggestions],
     known: pages.flatMap(({ infoboxes }) => infoboxes.map(toEntity)),
   }
   return {
-    answer: await enrich(search.q, found, unnamed),
+    answer: await enrich(search.q, found, new Gazetteer([])),
     ignored: (['location', 'device'] as const).filter((name) => search[name] !== null),
     partial,
   }
 }
 
-/**
- * Fetches pages of results one after another, because some engines return the second page only after the first. Each
- * page waits for its own turn in the queue. At the deadline, returns the results that were received so far.
- */
+/** Fetches pages one after another, because some engines return the second page only after the first. */
 async function collect(web: Web, search: Search, asker: Asker) {
   const { account } = asker
-  const byPlace = new Map<string, OrganicResult>()
+  const byKey = new Map<string, OrganicResult>()
   const pages: EnginePage[] = []
   let partial = false
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const signal = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
-  // Only the first page can be refused. A client that disconnects ends the search only before the first page begins. If
-  // a later page fails, the results of earlier pages are kept.
+  // Only the first page can be refused, or abandoned because the client disconnected.
   const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
   const next = { account, signal, deadline: null }
-  for (let number = 1; number <= mostPages; number += 1) {
-    const work = () => getPage(web, search, { number, signal })
+  for (let number = 1; number <= 10; number += 1) {
+    const work = () => getPage({ ...web, signal }, search, number)
     const page = await web.queue.run(number === 1 ? first : next, work).catch((error: unknown) => {
       const refused = error instanceof Refusal && number === 1
       if (signal.aborted && !refused) return null
@@ -73,38 +61,40 @@ async function collect(web: Web, search: Search, asker: Asker) {
     })
     asker.signal.throwIfAborted()
     partial ||= page === null || page.unresponsive_engines.length > 0
-    const before = byPlace.size
-    for (const result of page?.results ?? []) addResult(byPlace, result)
-    if (number === 1 && byPlace.size === 0 && partial) throw noEngine(usualRetryAfter)
+    const before = byKey.size
+    for (const result of page?.results ?? []) addResult(byKey, result)
+    if (number === 1 && byKey.size === 0 && partial) throw noEngine()
     if (page !== null) pages.push(page)
-    if (byPlace.size === before || byPlace.size >= search.num) break
+    if (byKey.size === before || byKey.size >= search.num) break
   }
-  return { pages, byPlace, partial }
+  return { pages, results: [...byKey.values()], partial }
 }
 
-/** Adds a result if it is a page. Images, maps and other results are skipped. */
-function addResult(
-  byPlace: Map<string, OrganicResult>,
-  { url, title, content }: EnginePage['results'][number],
-): void {
+function noEngine(retryAfter: string | null = null): Refusal {
+  const problem = 'No search engine answered; nothing was charged'
+  return new Refusal(503, problem, { 'retry-after': retryAfter ?? '60' })
+}
+
+/** Adds a result, unless it is not a web page. */
+function addResult(byKey: Map<string, OrganicResult>, result: EnginePage['results'][number]): void {
+  const { url, title, content } = result
   const address = parseUrl(url)
   if (address === null || !/^https?:$/.test(address.protocol)) return
   const key = keyOf(address)
-  if (byPlace.has(key)) return
-  byPlace.set(key, {
-    position: byPlace.size + 1,
-    title: withoutMarkup(title ?? '') || address.hostname,
+  if (byKey.has(key)) return
+  byKey.set(key, {
+    position: byKey.size + 1,
+    title: withoutMarkup(title) || address.hostname,
     url: address.href,
-    snippet: withoutMarkup(content ?? ''),
+    snippet: withoutMarkup(content),
     domain: address.hostname,
   })
 }
 
-const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
-
 /** Addresses that differ only in scheme, fragment or tracking parameters have the same key. */
 function keyOf(address: URL): string {
   const url = new URL(address)
+  const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
   for (const name of [...url.searchParams.keys()]) {
     if (tracking.test(name)) url.searchParams.delete(name)
   }
@@ -112,18 +102,17 @@ function keyOf(address: URL): string {
   return url.href.slice(url.protocol.length)
 }
 
-const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
-  ['Person', ['P569', 'P570', 'P27']],
-  ['Place', ['P1082', 'P36', 'P281']],
-  ['Organization', ['P159']],
-  ['Product', ['P400', 'P178']],
-  ['CreativeWork', ['P50', 'P57', 'P175']],
+const wikidataProperties: readonly (readonly [type: string, properties: RegExp])[] = [
+  ['Person', /^P(569|570|27)$/],
+  ['Place', /^P(1082|36|281)$/],
+  ['Organization', /^P159$/],
+  ['Product', /^P(400|178)$/],
+  ['CreativeWork', /^P(50|57|175)$/],
 ]
 
-/** Determines an infobox's type from the Wikidata properties that the infobox lists. */
 function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]): NamedEntity {
-  const found = typeByProperty.find(([, ids]) =>
-    attributes.some(({ entity }) => ids.includes(entity)),
+  const found = wikidataProperties.find(([, ids]) =>
+    attributes.some(({ entity }) => ids.test(entity)),
   )
   return { name, type: found?.[0] ?? 'Thing' }
 }
@@ -132,20 +121,20 @@ function toEntity({ infobox: name, attributes }: EnginePage['infoboxes'][number]
 function listOf<Shape extends z.ZodType>(shape: Shape) {
   return z.array(z.unknown()).transform((list) =>
     list.flatMap((one) => {
-      const read = shape.safeParse(one)
-      return read.success ? [read.data] : []
+      const { data } = shape.safeParse(one)
+      return data === undefined ? [] : [data]
     }),
   )
 }
 
 const texts = listOf(z.string()).catch([])
-/** Each field may be missing or null, because search engines differ. */
+// Any field may be missing or null, because search engines differ.
 const pageShape = z.object({
   results: listOf(
     z.object({
       url: z.string(),
-      title: z.string().nullish().catch(null),
-      content: z.string().nullish().catch(null),
+      title: z.string().catch(''),
+      content: z.string().catch(''),
     }),
   ),
   suggestions: texts,
@@ -161,39 +150,32 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-/**
- * Fetches one page of results; null if the upstream does not answer or refuses the page. A response that is not from
- * SearXNG is an error.
- */
-async function getPage(
-  web: Web,
-  search: Search,
-  { number, signal }: { number: number; signal: AbortSignal },
-): Promise<EnginePage | null> {
+/** Returns null if the upstream does not answer or refuses the page. */
+async function getPage(web: Web & { signal: AbortSignal }, search: Search, number: number) {
+  const { log, signal } = web
   const url = new URL('search', web.url)
   const params = { q: withoutCommands(search.q), format: 'json', pageno: String(number) }
   url.search = String(new URLSearchParams({ ...params, ...upstreamLanguage(search) }))
-  // Redirects are never followed, because an engine shortcut in a query can lead to any address.
+  // Redirects are not followed, because an engine shortcut in a query can lead to any address.
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: unknown) => {
-    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    if (!signal.aborted) log.warn({ err: error }, 'the upstream does not answer')
     return null
   })
   if (response === null) return null
   if (!response.ok) {
-    web.log.warn({ status: response.status, page: number }, 'the upstream refused a page')
+    log.warn({ status: response.status, page: number }, 'the upstream refused a page')
     await response.body?.cancel()
-    // The upstream's Retry-After is passed on, because any other value would be a guess.
-    if (number === 1) throw noEngine(response.headers.get('retry-after') ?? usualRetryAfter)
+    if (number === 1) throw noEngine(response.headers.get('retry-after'))
     return null
   }
   const page = await readJson(response)
     .then((body) => pageShape.parse(body))
     .catch((error: unknown) => {
-      web.log.warn({ err: error, page: number }, 'the upstream sent an invalid answer')
+      log.warn({ err: error, page: number }, 'the upstream sent an invalid answer')
       throw new Refusal(502, 'The search engine sent an invalid answer; nothing was charged')
     })
   const { unresponsive_engines: engines } = page
-  if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+  if (engines.length > 0) log.warn({ engines }, 'engines behind the upstream failed')
   return page
 }
 
@@ -202,33 +184,27 @@ function withoutCommands(q: string): string {
   return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }
 
-// Maximum number of bytes per response. A page of results usually has tens of thousands of bytes.
-const longest = 4_000_000
-
 async function readJson(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = []
   let length = 0
-  if (response.body === null) return undefined
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    // Leaving the loop closes the connection.
-    if (length > longest) return undefined
+    // A page of results usually has tens of thousands of bytes. Leaving the loop closes the connection.
+    if (length > 4_000_000) return undefined
     chunks.push(chunk)
   }
   return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** Maps `hl` and `gl` to SearXNG's `language` parameter. Returns no parameter if neither was sent. */
 function upstreamLanguage({ hl, gl }: Search): { language?: string } {
   const [spoken, ...rest] = hl?.split('-') ?? []
-  // A tag such as `zh-Hant-TW` means the language zh in the country TW. A tag such as `en-150` names no country.
+  // `zh-Hant-TW` names the country TW; `en-150` names no country.
   const region = gl ?? rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
   if (region === undefined) return spoken === undefined ? {} : { language: spoken.toLowerCase() }
   const language = spoken?.toLowerCase() ?? new Intl.Locale(`und-${region}`).maximize().language
   return { language: `${language}-${region}` }
 }
 
-const longestText = 20_000
 const pair =
   /<(a|b|code|div|em|font|i|li|mark|p|small|span|strong|sub|sup|u)(?: [^<>]{0,200})?>((?:[^<]|<(?!\/?\1\b))*)<\/\1>/gi
 const written: Readonly<Record<string, string>> = {
@@ -241,12 +217,11 @@ const written: Readonly<Record<string, string>> = {
   '#x27': "'",
   nbsp: ' ',
 }
-const deepest = 4
 
-/** Removes the paired tags that search engines put around matches. Any other text in angle brackets stays. */
+/** Removes the paired tags that search engines put around matches. Other text in angle brackets stays. */
 function withoutMarkup(text: string): string {
-  let plain = text.slice(0, longestText).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
-  for (let depth = 0; depth < deepest; depth += 1) plain = plain.replace(pair, '$2')
+  let plain = text.slice(0, 20_000).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
+  for (let depth = 0; depth < 4; depth += 1) plain = plain.replace(pair, '$2')
   return plain
     .replace(/&(#?\w{2,4});/g, (sign, name: string) => written[name.toLowerCase()] ?? sign)
     .replace(/\s+/g, ' ')

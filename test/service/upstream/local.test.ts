@@ -8,8 +8,12 @@ import { parse } from 'csv-parse/sync'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../../src/base/root.ts'
-import { addDocuments, loadShipped, shippedFile } from '../../../src/service/corpus/load.ts'
-import { readLines } from '../../../src/service/corpus/document.ts'
+import {
+  addDocuments,
+  loadShipped,
+  readLines,
+  shippedFile,
+} from '../../../src/service/corpus/load.ts'
 import { openTables, type Tables } from '../../../src/service/database.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
