@@ -155,7 +155,7 @@ describe('an answer that names another query', () => {
     await scene.mill.drain()
     const { stdout } = await run('status', [], scene.mill.env)
     expect(stdout).toContain(
-      'run 1: of 2 unreadable answers 2 answer another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again --yes',
+      'run 1: of 2 unreadable answers, 2 answer another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again --yes',
     )
   })
 

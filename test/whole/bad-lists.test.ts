@@ -76,21 +76,21 @@ const files = (
       'half16.csv',
       () =>
         Buffer.concat([utf16('\ufeffq\nred '), Buffer.from([0, 0xd8]), utf16(' shoes\nhats\n')]),
-      'half16.csv:2: expected utf-16le to the end, got half a character (a lone surrogate) at offset 14',
+      'half16.csv:2: expected utf-16le throughout, got half a character (a lone surrogate) at offset 14',
     ],
     [
       'with half a character in UTF-8',
       'half8.csv',
       () =>
         Buffer.concat([Buffer.from('q\nred '), Buffer.from('eda080', 'hex'), Buffer.from('\n')]),
-      'half8.csv:2: expected UTF-8 to the end, got half a character (a lone surrogate) at offset 6',
+      'half8.csv:2: expected UTF-8 throughout, got half a character (a lone surrogate) at offset 6',
     ],
     [
       'of ASCII with one other byte',
       'byte.csv',
       () =>
         Buffer.concat([Buffer.from(`q,weight\n${ascii}`), Buffer.from('caf\u00e9,1\n', 'latin1')]),
-      'byte.csv:52: expected UTF-8 to the end, got other bytes at offset 712: "café,1" in windows-1252, the byte is 0xE9; correct that line, or name the encoding',
+      'byte.csv:52: expected UTF-8 throughout, got an invalid byte at offset 712: 0xE9 (as windows-1252: "café,1"); correct that line, specify the encoding',
     ],
     [
       'of a sheet with a million empty rows',
@@ -149,11 +149,15 @@ describe('a list', () => {
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
       refusal('got nothing there; check the path'),
     )
-    expect(await outcomeOf(enqueue('folder.csv'))).toEqual(refusal('got a folder; name its files'))
+    expect(await outcomeOf(enqueue('folder.csv'))).toEqual(
+      refusal('got a folder; specify its files'),
+    )
     expect(await outcomeOf(enqueue('pipe.csv'))).toEqual(
       refusal('got a pipe; pass it as standard input'),
     )
-    expect(await outcomeOf(enqueue('/dev/zero'))).toEqual(refusal('got a device; name a CSV file'))
+    expect(await outcomeOf(enqueue('/dev/zero'))).toEqual(
+      refusal('got a device; specify a CSV file'),
+    )
   })
 
   // A user who may read everything gets no error.
@@ -184,9 +188,7 @@ describe('a list', () => {
     const { said, ...outcome } = await outcomeOf(running)
     // On a slow machine, the progress is printed.
     const refused = said.filter((line) => !line.startsWith(`reading ${verb}: `))
-    expect({ ...outcome, said: refused }).toEqual(
-      refusal('to stay unchanged while it is read, got a file that changed'),
-    )
+    expect({ ...outcome, said: refused }).toEqual(refusal('changed while it was being read'))
   })
 })
 

@@ -73,7 +73,7 @@ test('a key of the other kind in the file is not used, because its balance is a 
   const { api, mill, worker, put } = await startWithFile(makeKey('live'))
   const refused = api.charges().length
   put(makeKey('test'))
-  await worker.line('holds a test key, but this worker buys with a live key')
+  await worker.line('contains a test key, but this worker buys with a live key')
   expect(await mill.states()).toEqual({ open: 20 })
   expect(api.charges()).toHaveLength(refused)
 })

@@ -142,7 +142,7 @@ describe('a lasting change', () => {
     scene.api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
     for (const id of [4, 5, 6, 7]) {
       expect(await scene.night()).toEqual([
-        `run ${id} is suspect and was left out of trends: 100 % of the answers have no result, usually 0 %`,
+        `run ${id} is suspect and was left out of trends: 100 % of the answers have no results, usually 0 %`,
       ])
     }
     expect(await newestDay(scene)).toBe('2026-01-03')

@@ -57,7 +57,7 @@ test('can be forgotten with all prices: the next call goes out alone and shows t
   await mill.plan(queries(60).slice(40))
   expect(await mill.drain()).toMatchObject({ finish: 'credit_floor', answered: 0 })
   const { code, stderr } = await run('resume', ['--forget-prices'], mill.env)
-  expect([code, stderr]).toEqual([0, expect.stringContaining('are forgotten')])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('were forgotten')])
   expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 20 })
 })
 

@@ -134,7 +134,7 @@ describe('an answer whose rows the database rejected', () => {
     const { code, said, stderr } = await command(scene, 'retry', '--run', String(run), '--yes')
     expect({ code, said }).toEqual({ code: 0, said: { tasks: 0, reopened: 0 } })
     expect(stderr).toContain(
-      '2 tasks left out: the answer is paid for, but the tables rejected its rows; npm run reparse',
+      '2 tasks left out, because the answer is paid for but the database rejected its rows; npm run reparse',
     )
     await mill.drain()
     expect(api.charges()).toHaveLength(5)
@@ -187,7 +187,7 @@ describe('an answer whose rows the database rejected', () => {
       code: 1,
       said: { read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 },
     })
-    expect(stderr).toContain('the API that sent it is unknown')
+    expect(stderr).toContain('the API that sent this answer is unknown')
     const { rows } = await sql`select distinct api from searches`.execute(mill.db)
     expect(rows).toEqual([{ api: mill.supplier.api }])
   })

@@ -22,7 +22,7 @@ describe('a night with only empty answers', () => {
     api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
     await night(4)
     expect(told.filter((line) => line.includes('suspect'))).toEqual([
-      'run 4 is suspect and was left out of trends: 100 % of the answers have no result, usually 0 %',
+      'run 4 is suspect and was left out of trends: 100 % of the answers have no results, usually 0 %',
     ])
     const days = async () => {
       const { rows } = await mill.pool.query({
@@ -39,7 +39,7 @@ describe('a night with only empty answers', () => {
     expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, other_origin: 0 }])
     const news = await takeNews(mill.db, ['run_suspect'])
     expect(news.map(({ text }) => text)).toEqual([
-      'querymill: run 4 of test for 2026-01-04 is suspect and was left out of trends: 100 % of the answers have no result, usually 0 %',
+      'querymill: run 4 of test for 2026-01-04 is suspect and was left out of trends: 100 % of the answers have no results, usually 0 %',
     ])
     expect(await takeNews(mill.db, ['run_suspect'])).toEqual([])
     const newest = await mill.pool.query('select min(depth) as depth from analysis.latest')

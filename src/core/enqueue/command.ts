@@ -47,7 +47,7 @@ function promptsOf({ options, args }: Call<EnqueueFlags>, progress: Progress): E
 function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   if (report === null) say('nothing was queued')
   else if (json === true) printJson(report)
-  else if (report.dry_run) print('a dry run: nothing was written or queued')
+  else if (report.dry_run) print('dry run: nothing was written or queued')
   else print(`next        ${report.open ? `${npmRun('work --')} --drain` : npmRun('status')}`)
 }
 

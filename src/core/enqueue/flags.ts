@@ -89,7 +89,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   }
   return {
     orders,
-    notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}: it is not a list`),
+    notices: skipped.map((shown) => `skipped ${resolve(folder, shown)}, which is not a list`),
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
@@ -129,7 +129,9 @@ function maxAgeOf(typed: string | undefined, config: Config): number {
 export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
-    throw new Misuse(`expected --as to be a name, got ${JSON.stringify(as)}`)
+    throw new Misuse(
+      `expected --as to be a name of 1 to 200 printable characters, got ${JSON.stringify(as)}`,
+    )
   }
   return name
 }
@@ -155,7 +157,7 @@ export function askToBuy(queries: number, ask: AskPerson, undone: string): Promi
   const calls = count(queries, 'call')
   if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
   throw new Misuse(
-    `expected --yes for a purchase of ${calls}, got neither the flag nor a terminal to prompt on; ${undone}`,
+    `expected --yes for a purchase of ${calls}, or a terminal to confirm it on, got neither; ${undone}`,
   )
 }
 

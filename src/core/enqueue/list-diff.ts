@@ -49,7 +49,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} in the open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them as well`,
+    `expected --drop or --keep for ${removedPhrase(removed)} in open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them anyway`,
   )
 }
 
@@ -107,6 +107,6 @@ export async function refuseShrunken(
     .executeTakeFirstOrThrow()
   if (before < 20 || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to contain about ${count(before, 'query')}, as when it was last read, got ${formatNumber(held)}; if that is intended, enqueue it by hand once`,
+    `expected ${name} to contain about ${count(before, 'query')}, as it did when last read, got ${formatNumber(held)}; if this is intended, enqueue the list by hand once`,
   )
 }

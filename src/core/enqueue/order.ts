@@ -193,7 +193,7 @@ export async function refuseOtherSource(
   const folder = basename(dirname(source))
   const name = folder === '' || folder === '.' ? `${list} 2` : `${folder} ${list}`
   throw new Misuse(
-    `expected an unused list name for ${source}, got ${JSON.stringify(list)}, the name of the list read from ${known.source}; use --as ${JSON.stringify(name)} for a separate list, or --join to read both into one`,
+    `expected an unused list name for ${source}, got ${JSON.stringify(list)}, which is the name of the list read from ${known.source}; use --as ${JSON.stringify(name)} for a separate list, or --join to combine both into one list`,
   )
 }
 

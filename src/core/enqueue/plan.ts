@@ -490,7 +490,7 @@ async function closeRun(
     .executeTakeFirst()
   if (closed === undefined) {
     throw new Misuse(
-      `expected run ${run} to stay open while the list was planned, got a cancelled run; nothing was planned: run the same command again for a new run`,
+      `run ${run} was cancelled while the list was being planned; nothing was planned: run the same command again to start a new run`,
     )
   }
   expectRoom(order, { run, gone: closed.gone })
@@ -503,6 +503,6 @@ function expectRoom(
 ): void {
   if (typeof budget !== 'number' || into !== null || gone <= budget) return
   throw new Misuse(
-    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, got ${budget}: ${gone} are used or held; nothing was planned: set --budget to the total that the run may use, or end the run first: ${npmRun('cancel --')} --run ${run}`,
+    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, which has already used or held them, got ${budget}; nothing was planned: set --budget to the total that the run may use, or cancel the run first: ${npmRun('cancel --')} --run ${run}`,
   )
 }

@@ -108,7 +108,7 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
   return [
-    `${queries} due again (every) while the last answer is still young enough to be reused (max_age): nights reuse it until it is too old; to ask in time, set max_age below every`,
+    `${queries} due again (every) while the last answer can still be reused (max_age), so nights reuse that answer; to buy a new one each time, set max_age lower than every`,
   ]
 }
 
@@ -118,7 +118,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
   const { header, columns } = heading.dialect
   const name = header[columns.query]?.trim() ?? String(columns.query + 1)
   return [
-    `most lines are merged: the column ${JSON.stringify(name)} has ${accepted} different queries in ${accepted + duplicates} lines; if another column holds the queries, name it with --column`,
+    `most lines are duplicates: the column ${JSON.stringify(name)} has ${accepted} different queries in ${accepted + duplicates} lines; if another column holds the queries, name it with --column`,
   ]
 }
 

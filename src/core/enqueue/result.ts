@@ -69,7 +69,8 @@ export function planLines(
   { parameters, maxAge }: Pick<Intake, 'parameters' | 'maxAge'>,
 ): readonly string[] {
   const more = plans.lists.length - shownLists
-  const reuse = maxAge === '0' ? 'no answer is reused' : `answers younger than ${maxAge} are reused`
+  const reuse =
+    maxAge === '0' ? 'no answers are reused' : `answers younger than ${maxAge} are reused`
   return [
     ...plans.lists.slice(0, shownLists).flatMap((plan) => listLines(plan, runOf(plans, plan))),
     ...(more > 0 ? [`and ${count(more, 'more list')}`] : []),
@@ -100,7 +101,7 @@ function listLines(plan: ListPlan, run: number | null): string[] {
     ...(unreadable === 0
       ? []
       : [
-          `  note      ${formatNumber(unreadable)} of these answers cannot be read: ${npmRun('reparse')} reads them again at no cost, ${npmRun('retry --')} --list ${typed(list)} --buy-again --yes buys them again`,
+          `  note      ${formatNumber(unreadable)} of these answers cannot be read; ${npmRun('reparse')} reads them again at no cost, and ${npmRun('retry --')} --list ${typed(list)} --buy-again --yes buys them again`,
         ]),
     ...removedLines(plan),
     ...sampleLines(plan),
@@ -109,13 +110,13 @@ function listLines(plan: ListPlan, run: number | null): string[] {
     ...reasons
       .slice(0, shownReasons)
       .map(({ reason, lines }) => `  rejected  ${count(lines, 'line')}: ${reason}`),
-    ...(more > 0 ? [`  rejected  for ${count(more, 'more reason')}`] : []),
+    ...(more > 0 ? [`  rejected  more lines, for ${count(more, 'other reason')}`] : []),
   ]
 }
 
 function removedLines({ removed, removedCost: { credits }, dropped }: ListPlan): string[] {
   if (removed.queries === 0) return []
-  const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
+  const cost = credits === null ? 'cost unknown' : `about ${count(credits, 'credit')}`
   const fate =
     dropped > 0 ? 'they will be cancelled' : 'use --drop to cancel them, or --keep to buy them'
   return [`  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`]
@@ -145,11 +146,11 @@ function namesOf(ignored: readonly string[]): string {
 
 function costLine({ totals: { estimate, already } }: Plans): string {
   const { credits, worst, basis } = estimate
-  if (basis === 'unknown') return 'unknown: no answer of this price class has been paid for yet'
+  if (basis === 'unknown') return 'unknown: no answer in this price class has been paid for yet'
   if (basis === 'seen')
     return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (at the prices paid so far)`
   // Queries that are already in a run are not counted again, because they were counted when that run was planned.
-  return already > 0 ? 'nothing more: no query is added' : 'nothing: no query needs to be sent'
+  return already > 0 ? 'nothing else; no queries are added' : 'nothing; no queries need to be sent'
 }
 
 function balanceLines({ balance, estimate }: Totals): string[] {
@@ -159,22 +160,22 @@ function balanceLines({ balance, estimate }: Totals): string[] {
   const ofOpen =
     open === 0
       ? ''
-      : `, ${open === null ? 'an unknown part' : `about ${formatNumber(open)}`} of it for open runs`
+      : `, including ${open === null ? 'an unknown amount' : `about ${formatNumber(open)}`} for open runs`
   const now =
     remaining === null
       ? 'unknown until the first answer'
-      : `${formatNumber(remaining)} now${ofOpen}, ${number(after)} after (at least ${number(worst)})`
+      : `${formatNumber(remaining)} now${ofOpen}, ${number(after)} afterwards (at least ${number(worst)})`
   const lines = [`balance     ${now}; credit floor: ${formatNumber(floor)}`]
   if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
     lines.push(
-      '            not enough above the credit floor: work stops there and continues after a top-up',
+      '            not enough above the credit floor; work stops at the floor and continues after a top-up',
     )
   }
   if (budget !== null) {
     const short =
       within_budget === null
-        ? 'whether it is enough is unknown'
-        : 'not enough in the worst case: the rest ends as unaffordable'
+        ? 'not known to be enough'
+        : 'not enough in the worst case; the remaining queries would end as unaffordable'
     lines.push(
       `budget      ${count(budget, 'credit')}: ${within_budget === true ? 'enough' : short}`,
     )

@@ -113,7 +113,7 @@ async function stageFile(
   if (read.again !== null) {
     if (from.kind === 'stream') {
       throw new Misuse(
-        'expected standard input to keep one format to its end, got later rows that contradict the first ones; save it to a file, which can be read twice',
+        'expected standard input to have the same format throughout, got later rows that contradict the first rows; save it to a file, which can be read twice',
       )
     }
     await stage.start()

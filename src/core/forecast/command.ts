@@ -19,7 +19,7 @@ export async function showForecast(call: Call<ForecastOptions>): Promise<Exit> {
   const mill = await openMill({ config, closers, say, name: 'forecast', reading })
   if (options.keep === true && !(await refreshForecast(mill, { now: true }))) {
     say(
-      'no forecast is stored: no call has been made for this account yet, or it is a test account',
+      'no forecast was stored, because no call has been made for this account yet or the account is a test account',
     )
   }
   const forecast = await readCreditForecast(mill, { days: options.days })

@@ -168,7 +168,10 @@ async function readUnpriced(db: Database) {
     .where('list', 'not in', (lists) => lists.selectFrom('lists').select('lists.name'))
     .orderBy('name')
     .execute()
-  return rows.map(({ schedule, list }) => ({ schedule, reason: `the list ${list} was never read` }))
+  return rows.map(({ schedule, list }) => ({
+    schedule,
+    reason: `the list ${list} has never been read`,
+  }))
 }
 
 /** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */
@@ -270,8 +273,8 @@ function stepTable(steps: readonly ForecastStep[], zone: string): string {
 }
 
 function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
-  if (cut === null) return sure ? 'fits' : 'fits at recent prices, not at the highest'
-  return `${limitNames[cut]} reached at ${formatNumber(bought)} of ${formatNumber(asked)}`
+  if (cut === null) return sure ? 'fits' : 'fits at recent prices, but not at the highest price'
+  return `${limitNames[cut]} reached after ${formatNumber(bought)} of ${formatNumber(asked)}`
 }
 
 const limitNames: Readonly<Record<Cut, string>> = {
@@ -289,7 +292,7 @@ export function forecastSentences(
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
   if (isShorter) {
     without.push(
-      `the forecast ends ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the whole period`,
+      `the forecast ends at ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the full period`,
     )
   }
   if (outcome.kind === 'unknown') {
@@ -305,7 +308,8 @@ export function forecastSentences(
   }
   const { steps } = outcome
   if (steps.length === 0) {
-    const none = schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open'
+    const none =
+      schedules === 0 ? 'no run is open, and no schedule is switched on' : 'no run is open'
     return [none, ...without]
   }
   const lines = [
@@ -317,7 +321,7 @@ export function forecastSentences(
   ]
   if (renewal !== null && renewal.balance === null) {
     lines.push(
-      `the plan renews ${formatMinute(zone, renewal.at)}; the first renewal will show how many credits it brings`,
+      `the plan renews at ${formatMinute(zone, renewal.at)}; the first renewal will show how many credits it adds`,
     )
   }
   return lines
@@ -343,13 +347,13 @@ function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): s
   const met = firstStop(steps)
   if (met !== null) {
     const { step, at } = met
-    return `the credit floor is reached around ${formatMinute(zone, at)}: ${step.list} stops at ${formatNumber(step.bought)} of ${formatNumber(step.asked)}`
+    return `the credit floor is reached around ${formatMinute(zone, at)}: ${step.list} stops after ${formatNumber(step.bought)} of ${count(step.asked, 'query')}`
   }
   const unsure = steps.find(({ cut, sure }) => cut === null && !sure)
   const day = formatMinute(zone, until).slice(0, 10)
   return unsure === undefined
     ? `the credit floor is not reached before ${day}, even at the highest recent price`
-    : `the credit floor is not reached before ${day} at recent prices; at the highest, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} does not fit`
+    : `the credit floor is not reached before ${day} at recent prices; at the highest price, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
 /** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */
@@ -380,7 +384,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
   const when = formatMinute(zone, new Date(first.at))
   return [
-    `budgets exclude ${count(left, 'query')}, first on ${when}: ${first.list} stops at ${formatNumber(first.bought)} of ${formatNumber(first.asked)}`,
+    `budgets exclude ${count(left, 'query')}, first on ${when}, when ${first.list} stops after ${formatNumber(first.bought)} of ${formatNumber(first.asked)}`,
   ]
 }
 

@@ -276,7 +276,7 @@ export function setListBudget(
     for (const { month, budget: most, gone } of months) {
       if (most >= gone) continue
       throw new Misuse(
-        `expected a budget of at least ${gone} credits for list ${list}, got ${most}: ${gone} are used or held in ${month}; set --credits to the monthly total, or end the list's runs with ${npmRun('cancel')}`,
+        `expected a budget of at least ${gone} credits for list ${list}, which has used or held them in ${month}, got ${most}; set --credits to the monthly total, or cancel the list's runs with ${npmRun('cancel')}`,
       )
     }
   })

@@ -302,7 +302,7 @@ function stopFor(
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
   if (notBefore !== null && now < notBefore) {
-    const detail = 'the API asked to slow down'
+    const detail = 'the API asked for a lower request rate'
     return { kind: 'stop', reason: 'rate', until: notBefore, detail }
   }
   return null
@@ -427,7 +427,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
     detail:
       seen === null
         ? `no balance could be read yet; run: ${npmRun('resume')}`
-        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might cross it${held}`,
+        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might go below it${held}`,
   }
 }
 

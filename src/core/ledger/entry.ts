@@ -156,7 +156,7 @@ export function unsentCall(call: CallName): Entry {
     ending: { kind: 'unsent' },
     effect: { kind: 'keep', waitMs: null },
     code: 'NOT_SENT',
-    message: 'the reservation was released: nothing was sent',
+    message: 'the reservation was released because nothing was sent',
   }
 }
 
@@ -189,7 +189,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)
-  const message = `the answer could not be stored: ${reason}; its body is kept, and ${npmRun('reparse')} stores it once this is fixed`
+  const message = `the answer could not be stored: ${reason}; its body is kept, and ${npmRun('reparse')} stores it once the cause is fixed`
   return {
     ...entry,
     effect: { kind: 'fail', code: 'UNSTORABLE', message },

@@ -95,7 +95,7 @@ export async function refuseSkew(db: Database): Promise<void> {
   const skew = Math.min(now - before, 0) + Math.max(now - after, 0)
   if (Math.abs(skew) <= largestSkewMs) return
   throw new WrongDatabase(
-    `expected this machine's clock to be within ${largestSkewMs / 1000} s of the database's clock, got a difference of ${Math.round(skew / 1000)} s; set the clock`,
+    `expected this machine's clock to be within ${largestSkewMs / 1000} s of the database's clock, got a difference of ${Math.round(skew / 1000)} s; correct this machine's clock`,
   )
 }
 

@@ -92,7 +92,9 @@ type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
 /** Throws if the database was restored while this worker was running, so that nothing is bought with old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
-    throw setBack(`${account.seq} calls have started, but a moment ago the number was ${begun.seq}`)
+    throw setBack(
+      `${account.seq} calls have started, although the number was ${begun.seq} a moment ago`,
+    )
   }
   begun.seq = account.seq
 }

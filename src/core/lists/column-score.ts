@@ -2,7 +2,7 @@
 
 import { checkDevice, countryCode, isGap, isNumber, languageCode } from './values.ts'
 
-const identifiers = 'article numbers, hashes or the like'
+const identifiers = 'article numbers, hashes or other identifiers'
 
 /** Matches MD5 sums, SHA sums and UUIDs. People search for article numbers, but not for these. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
@@ -38,7 +38,7 @@ function otherThing(cell: string): string | undefined {
  */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
-    return 'email addresses, which are personal data and would go to the search API'
+    return 'email addresses, which are personal data and would be sent to the search API'
   const found = cells.map(otherThing)
   const thing = found.findLast((one) => one !== undefined)
   const count = found.filter((one) => one === thing).length

@@ -64,7 +64,7 @@ function refuseSegments(
   if (new Set(rows.map((cells) => cells[query])).size === rows.length) return
   const name = JSON.stringify(`${header[device]?.trim() ?? device + 1}=`).slice(0, -1)
   throw new Misuse(
-    `expected each query once in ${shown}, got a report that repeats queries for each ${show(header[device] ?? 'device')}, such as ${show(rows[0]?.[device] ?? '')}; type --map ${name}none" to ask each query once, or --map ${name}device" to ask it for each device`,
+    `expected each query once in ${shown}, got a report that repeats queries for each ${show(header[device] ?? 'device')}, such as ${show(rows[0]?.[device] ?? '')}; use --map ${name}none" to ask each query once, or --map ${name}device" to ask it for each device`,
   )
 }
 
@@ -84,14 +84,14 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
   const { row, among, columns } = header
   const orRow = among ? `, --column ${columns.query + 1} if it is a row like those lines` : ''
   throw new Misuse(
-    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows of the same width, got ${showRow(row.cells)} below lines that may be queries; type --column ${show(row.cells[columns.query] ?? '')} if it is the header and the lines are not queries${orRow}, --delimiter none if each line is one query`,
+    `${placeOf(shown, row)}: expected a header on the first line, or below a title and above rows of the same width, got ${showRow(row.cells)} below lines that may be queries; use --column ${show(row.cells[columns.query] ?? '')} if it is the header and the lines are not queries${orRow}, or --delimiter none if each line is one query`,
   )
 }
 
 function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
   return new Misuse(
-    `${place}: expected one delimiter, got ${signs}, which both fit; choose one with --delimiter`,
+    `${place}: expected one delimiter, got ${signs}, both of which fit; choose one with --delimiter`,
   )
 }
 
@@ -105,7 +105,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   })
   if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
-    `${wanted.shown}:${line}: expected one-cell rows under a one-cell header, got rows that ${JSON.stringify(divided.delimiter)} would divide; type --delimiter none if each line is one query`,
+    `${wanted.shown}:${line}: expected rows with one cell below a header with one cell, got rows that the delimiter ${JSON.stringify(divided.delimiter)} would split; use --delimiter none if each line is one query`,
   )
 }
 
@@ -148,7 +148,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
     .slice(0, 12)
     .map((cell, at) => `${at + 1} ${show(cell)}`)
   throw new Misuse(
-    `${shown}: expected --no-header together with --column and the number of the query column, got ${column === undefined ? 'none' : show(column)}; the first row is ${cells.join(', ')}`,
+    `${shown}: expected --no-header to be used with the number of the query column in --column, got ${column === undefined ? 'no --column' : show(column)}; the first row is ${cells.join(', ')}`,
   )
 }
 
@@ -159,27 +159,27 @@ function noQueryColumn(
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
-      ? 'a query column (named q, query, keyword or as in common exports)'
+      ? 'a query column (named q, query, keyword, or as in a common export)'
       : `a column ${JSON.stringify(column)}`
   const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
   const got = `${isRow ? 'the row' : 'the first line'} ${showRow(header)}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
   const hints: string[] = []
-  if (best === undefined) hints.push('none of its columns holds text')
+  if (best === undefined) hints.push('none of its columns contains text')
   else if (!isRow) {
     // Columns of labels, such as "high" and "low", score lower.
     const likely = candidates.filter(({ score }) => score >= best.score * 0.75)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
-    hints.push(`possible columns: ${names}; name one with --column if it holds queries`)
+    hints.push(`possible columns: ${names}; name one with --column if it contains queries`)
   }
   // If the user names a column, the line with that name becomes the header, and a query on that line would be lost.
   if (best !== undefined && header.length > 1 && !looksLikeHeader(trial, at)) {
     const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
-    hints.push(`if the file has no header, type ${delimiter}--no-header --column ${best.index + 1}`)
+    hints.push(`if the file has no header, use ${delimiter}--no-header --column ${best.index + 1}`)
   }
   if (width <= 2 && candidates.length === width) {
-    hints.push('type --delimiter none if each line is one query')
+    hints.push('use --delimiter none if each line is one query')
   }
   return new Misuse(
     `${placeOf(shown, trial.rows[at])}: expected ${expected}, got ${[`${got}${more}`, ...hints].join('; ')}`,
@@ -227,9 +227,9 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const reading = readHeader(cells, column)
   if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
   if (reading.kind === 'unclear') {
-    const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
+    const lines = above.length === 0 ? '' : ', or use --delimiter none if each line is one query'
     throw new Misuse(
-      `${placeOf(shown, row)}: ${reading.problem}; pick one with --column and its number${lines}`,
+      `${placeOf(shown, row)}: ${reading.problem}; choose one with --column and its number${lines}`,
     )
   }
   const { columns } = reading
@@ -323,7 +323,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   const row = trial.rows[at]
   const cells = row?.cells ?? []
   throw new Misuse(
-    `${placeOf(shown, row)}: expected numbers in the first row, or names above columns of numbers, got ${showRow(cells)}, which may be either; type --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+    `${placeOf(shown, row)}: expected numbers in the first row, or names above columns of numbers, got ${showRow(cells)}, which may be a header or a row; use --column ${show(cells[number] ?? '')} if it is the header, or --no-header --column ${number + 1} if it is a row`,
   )
 }
 
@@ -385,7 +385,7 @@ export function wantedDelimiters(typed: string | undefined): readonly (string | 
   const delimiter = delimiterNames[named] ?? typed
   if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
   throw new Misuse(
-    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(typed)}`,
+    `expected --delimiter to be a single character or one of the words comma, semicolon, tab, pipe and none, got ${JSON.stringify(typed)}`,
   )
 }
 

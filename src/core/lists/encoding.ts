@@ -88,7 +88,7 @@ function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): 
   if (marked === undefined || marked === label) return label
   if (wideMark(marked) === undefined && wideMark(label) === undefined) return label
   throw new Misuse(
-    `expected --encoding to match the byte order mark of the file, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
+    `expected --encoding to match the byte order mark of the file (${marked}), got ${JSON.stringify(wanted)}; omit --encoding`,
   )
 }
 
@@ -100,7 +100,7 @@ function canonicalLabel(name: string): string {
   const label = knownLabel(name)
   if (label !== undefined) return label
   throw new Misuse(
-    `expected a known encoding, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
+    `expected a known encoding such as utf-8, utf-16le, windows-1252 or shift_jis, got ${JSON.stringify(name)}; correct --encoding, or save the file as UTF-8`,
   )
 }
 
@@ -165,7 +165,7 @@ async function loadDetector() {
     return await import('jschardet')
   } catch (cause) {
     throw new Misuse(
-      'expected UTF-8 or UTF-16, got other bytes; type --encoding with windows-1252, shift_jis or the like, or have it guessed after: npm install jschardet',
+      'expected UTF-8 or UTF-16, got another encoding; use --encoding with a name such as windows-1252 or shift_jis, or have the encoding guessed after: npm install jschardet',
       { cause },
     )
   }
@@ -216,7 +216,7 @@ abstract class Decoder {
 
   protected halfCharacter(label: string, line: number, offset: number): Misuse {
     return new Misuse(
-      `${this.shown}:${line}: expected ${label} to the end, got half a character (a lone surrogate) at offset ${offset}; correct that line, which was cut in the middle of a character such as an emoji`,
+      `${this.shown}:${line}: expected ${label} throughout, got half a character (a lone surrogate) at offset ${offset}; correct that line, which was cut in the middle of a character such as an emoji`,
     )
   }
 }
@@ -241,7 +241,7 @@ class Utf8 extends Decoder {
     const offset = this.offset + at
     if (isHalf(text.subarray(at))) return this.halfCharacter('UTF-8', line, offset)
     return new Misuse(
-      `${this.shown}:${line}: expected UTF-8 to the end, got other bytes at offset ${offset}: ${around(text, at)}; correct that line, or name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+      `${this.shown}:${line}: expected UTF-8 throughout, got an invalid byte at offset ${offset}: ${around(text, at)}; correct that line, specify the encoding, such as --encoding windows-1252, or save the file as UTF-8`,
     )
   }
 }
@@ -252,7 +252,7 @@ function around(text: Buffer, at: number): string {
   const near = text.subarray(Math.max(lineStart, at - 20), at + 20)
   const [shown = ''] = new TextDecoder('windows-1252').decode(near).split(/[\r\n]/)
   const byte = text.toString('hex', at, at + 1).toUpperCase()
-  return `${JSON.stringify(shown)} in windows-1252, the byte is 0x${byte}`
+  return `0x${byte} (as windows-1252: ${JSON.stringify(shown)})`
 }
 
 class Other extends Decoder {
@@ -277,7 +277,7 @@ class Other extends Decoder {
     } catch (cause) {
       if (this.#label.startsWith('utf-16')) this.#refuseHalf(chunk)
       throw new Misuse(
-        `${this.shown}: expected ${this.#label} to the end, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.line}; name the encoding with --encoding, or save the file as UTF-8`,
+        `${this.shown}: expected ${this.#label} throughout, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.line}; specify the encoding with --encoding, or save the file as UTF-8`,
         { cause },
       )
     }

@@ -45,8 +45,8 @@ function nothingLeft(args: readonly string[], skipped: readonly string[]): Misus
     return new Misuse(`expected a file for ${args.join(' ')}, got nothing; check the path`)
   }
   const why = first.endsWith(rejectedEnding)
-    ? 'the lines that were rejected; correct them in the list itself'
-    : 'a settings file; name a list of queries'
+    ? 'rejected lines; correct them in the list itself'
+    : 'settings; choose a list of queries'
   return new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
 }
 

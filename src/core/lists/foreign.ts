@@ -73,7 +73,7 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
     `expected a list of queries in ${shown}, got ${what} (it begins with ${show(first)})`
   if (options.numbering === undefined && isNumbered(lines)) {
     throw new Misuse(
-      `${got('a list with numbers or bullets')}; type --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
+      `${got('a list with numbers or bullets')}; use --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
     )
   }
   const found = formats.find(
@@ -85,18 +85,18 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
   if (found !== undefined || isJson(first)) {
     const advice = found?.advice ?? 'save the queries as CSV or one per line'
     throw new Misuse(
-      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or type --delimiter none if each line is one query anyway`,
+      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or use --delimiter none if each line is one query anyway`,
     )
   }
   const comment = options.comments === undefined ? lines.find(isComment) : undefined
   if (comment !== undefined) {
     throw new Misuse(
-      `expected a list of queries in ${shown}, got ${show(comment)}, which may be a comment; type --comments skip to leave such lines out, or --comments keep if they are queries`,
+      `expected a list of queries in ${shown}, got ${show(comment)}, which may be a comment; use --comments skip to ignore such lines, or --comments keep if they are queries`,
     )
   }
   if (lines.filter(isBroken).length > lines.length / 10) {
     throw new Misuse(
-      `${got(`characters broken by a wrong encoding, such as ${show(lines.find(isBroken) ?? '')}`)}; export the list again as UTF-8, or type --delimiter none if each line is one query anyway`,
+      `${got(`characters broken by a wrong encoding, such as ${show(lines.find(isBroken) ?? '')}`)}; export the list again as UTF-8, or use --delimiter none if each line is one query anyway`,
     )
   }
 }
@@ -140,7 +140,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const lines = linesOf(head)
   const [first = '', ...rest] = lines
   const cells = Math.max(...signs.map((sign) => cellsOf(first, sign)))
-  const plain = 'type --delimiter none if each line is one query'
+  const plain = 'use --delimiter none if each line is one query'
   const inside = signs.find(
     (sign) => lines.filter((line) => cellsInQuotes(line, sign) > 1).length > lines.length * 0.6,
   )
@@ -151,7 +151,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   }
   if (cells > 2) {
     throw new Misuse(
-      `${shown}:1: expected one query per line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
+      `${shown}:1: expected one query per line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows with other numbers of cells; use --no-header --column 1 --delimiter comma (or another delimiter) if it is a table, or --delimiter none if each line is one query`,
     )
   }
   const things = otherThings(lines)
@@ -162,7 +162,7 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   }
   if (rest.length > 0 && (isHeading(first) || isTitled(first, rest))) {
     throw new Misuse(
-      `${shown}:1: expected a query or a known column name, got ${show(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
+      `${shown}:1: expected a query or a known column name, got ${show(first)}, which may be either; use --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
     )
   }
 }

@@ -65,7 +65,7 @@ async function* csvLines(
     rest = lines.pop() ?? ''
     if (rest.length > longestLine) {
       throw new Misuse(
-        `${shown}:${line + lines.length + 1}: expected lines of a query list, got a line longer than ${longestLine / 1024 / 1024} MiB; is this the right file?`,
+        `${shown}:${line + lines.length + 1}: expected lines of a query list, got a line longer than ${longestLine / 1024 / 1024} MiB; check that this is the right file`,
       )
     }
     if (lines.length > 0) yield Buffer.from(lines.map(rowOf).join(''))
@@ -81,7 +81,7 @@ async function* textOf(chunks: AsyncIterable<Buffer>, shown: string): AsyncGener
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause
     throw new Misuse(
-      `expected ${shown} to be UTF-8, got other bytes: ${reasonOf(cause)}; save it as UTF-8`,
+      `expected ${shown} to be UTF-8, got invalid bytes: ${reasonOf(cause)}; save it as UTF-8`,
       { cause },
     )
   }
@@ -106,7 +106,7 @@ function cellsOf(
   const late = [...fields.keys()].find((name) => !names.includes(name) && hasMeaning(name))
   if (late !== undefined) {
     throw new Misuse(
-      `${at}: expected the fields of the first lines, got ${show(late)} as well; write it on the first line too, with null as its value`,
+      `${at}: expected the same fields as in the first lines, got ${show(late)} as well; add it to the first line too, with the value null`,
     )
   }
   return names.map((name) => csvCell(textIn(fields.get(name)))).join(',')

@@ -56,7 +56,7 @@ async function openTables(from: ListBytes, options: ReadOptions, every: boolean)
     const chosen = await chooseTables(tables, from.shown, { opened, options, every })
     const left = tables.filter((table) => !chosen.includes(table))
     const isSaid = left.length > 0 && options.sheet === undefined
-    const notices = isSaid ? [`left out ${namesOf(left)}; name a table with --sheet`] : []
+    const notices = isSaid ? [`tables not read: ${namesOf(left)}; choose one with --sheet`] : []
     const source = { ...(await opened(chosen[0])), notices, close }
     return { source, sheets: chosen.map(({ name }) => name), notices }
   } catch (error) {
@@ -133,10 +133,10 @@ const unread: readonly (readonly [bytes: string, name: string, advice: string, a
   ['89504e47', 'a picture', 'export its table as CSV'],
   ['ffd8ff', 'a picture', 'export its table as CSV'],
   ['47494638', 'a picture', 'export its table as CSV'],
-  ['50415231', 'a Parquet file', 'write its queries as CSV'],
-  ['53514c69746520', 'an SQLite database', 'write its queries as CSV'],
+  ['50415231', 'a Parquet file', 'export its queries as CSV'],
+  ['53514c69746520', 'an SQLite database', 'export its queries as CSV'],
   ['7573746172', 'a tar archive', 'unpack it first: tar xf FILE', 257],
-  ['7f454c46', 'a program', 'name a list of queries'],
+  ['7f454c46', 'a program', 'choose a list of queries'],
 ]
 
 function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {

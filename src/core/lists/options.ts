@@ -73,7 +73,7 @@ export function refuseOtherShape(
 ): void {
   if (width === undefined || width === columns.width) return
   throw new Misuse(
-    `expected ${shown} to have ${width} columns, as when its format was last confirmed, got ${columns.width}; enqueue it by hand once to confirm its new format`,
+    `expected ${shown} to have ${width} columns, as it did when its format was last confirmed, got ${columns.width}; enqueue the list by hand once to confirm the new format`,
   )
 }
 
@@ -91,7 +91,7 @@ function readMap(text: string): Mapping {
   const role = roleWords.get(meant.toLowerCase())
   if (column !== '' && role !== undefined) return { column, role }
   throw new Misuse(
-    `expected --map like "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the equals sign, got ${JSON.stringify(text)}`,
+    `expected --map in the form "Country=gl", with one of ${[...roleWords.keys()].join(', ')} after the equals sign, got ${JSON.stringify(text)}`,
   )
 }
 
@@ -159,6 +159,6 @@ function one<T>(flag: string, text: string, check: (text: string) => Checked<T>)
   const checked = text.trim() === '' ? undefined : check(text)
   if (checked?.ok === true) return checked.value
   throw new Misuse(
-    `expected a valid value for ${flag}, got ${JSON.stringify(text)}; ${checked?.reason ?? 'leave the flag out for no value'}`,
+    `expected a valid value for ${flag}, got ${JSON.stringify(text)}; ${checked?.reason ?? 'omit the flag if there is no value'}`,
   )
 }

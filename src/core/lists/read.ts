@@ -75,8 +75,8 @@ function contentNotice(
   const mails = found.filter(looksLikeMail).length
   const things = otherThings(found)
   if (mails > 0) {
-    const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an email address' : 'are email addresses'}`
-    return [`${lines}: personal data would go to the search API`]
+    const lines = `${count(mails, 'line')} at the beginning of the list ${mails === 1 ? 'is an email address' : 'are email addresses'}`
+    return [`${lines}: personal data would be sent to the search API`]
   }
   if (things === undefined) return []
   return [`the queries seem to be ${things}, such as ${show(found[0] ?? '')}`]
@@ -85,7 +85,7 @@ function contentNotice(
 function nothingIn(shown: string, whole: boolean): Misuse {
   const found = whole
     ? 'an empty file; put one query on each line'
-    : `blank lines only in its first ${headSize / 1024} KiB; remove them`
+    : `only blank lines in the first ${headSize / 1024} KiB; remove them`
   return new Misuse(`expected queries in ${shown}, got ${found}`)
 }
 
@@ -96,7 +96,7 @@ function guessed(shown: string, label: string, text: Buffer): Misuse {
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
   return new Misuse(
-    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines look right, type --encoding ${label}, otherwise another --encoding:\n${sample}`,
+    `expected ${shown} to be UTF-8 or UTF-16, got another encoding, perhaps ${label}; if the lines below look right, use --encoding ${label}, otherwise try another encoding:\n${sample}`,
   )
 }
 

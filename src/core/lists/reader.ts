@@ -195,7 +195,7 @@ class Headers {
     if (reading.kind !== 'columns') {
       const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
       throw new Misuse(
-        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or remove the blank line above it if it is a row`,
+        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
       )
     }
     const { map } = this.#options

@@ -187,7 +187,7 @@ export class Cutter {
 
   #tooLong(): Misuse {
     return new Misuse(
-      `${this.#shown}:${this.#line}: expected lines of a query list, got a line longer than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
+      `${this.#shown}:${this.#line}: expected lines of a query list, got a line longer than ${longestRecord / 1024 / 1024} MiB; check that this is the right file`,
     )
   }
 }

@@ -201,7 +201,7 @@ function queryOf(
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
-  return `${counted} where the header has ${columns.width}`
+  return `${counted}, but the header has ${columns.width}`
 }
 
 /** Returns the start of a line in a form that can be stored. */
@@ -263,7 +263,7 @@ class Requests {
       const values = this.#values(role, cells)
       if (!values.ok) return values
       if (rests.length * values.value.length > mostOfOne)
-        return bad(`multiplies out to more than ${mostOfOne} queries`)
+        return bad(`expands to more than ${mostOfOne} queries`)
       rests = rests.flatMap((rest) => values.value.map((value) => ({ ...rest, [role]: value })))
     }
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
@@ -291,6 +291,6 @@ function refuseTooMany(defaults: Defaults): void {
   const each = requestRoles.reduce((all, role) => all * Math.max(1, defaults[role].length), 1)
   if (each <= mostOfOne) return
   throw new Misuse(
-    `expected at most ${mostOfOne} queries for each line, got ${each} from the places, languages, countries, nums and devices given for the whole list; give fewer`,
+    `expected at most ${mostOfOne} queries for each line, got ${each} from the places, languages, countries, nums and devices specified for the whole list; specify fewer`,
   )
 }

@@ -57,7 +57,7 @@ export class Survey {
       const decimal = this.#decide(style)
       if (decimal !== null) decimals.set(column.index, decimal)
       else if (enough) {
-        const why = 'ambiguous numbers such as 1.200; type --decimal point or --decimal comma'
+        const why = 'ambiguous numbers such as 1.200; use --decimal point or --decimal comma'
         ignored.set(column.index, why)
       }
     }
@@ -125,7 +125,7 @@ export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindi
     .filter((name) => worthSaying.has(plainName(name)))
     .map(
       (name) =>
-        `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it affects what is asked`,
+        `the column ${show(name)} is not read; if it affects the query, map it, for example with --map ${JSON.stringify(`${name.trim()}=gl`)}`,
     )
   return [...left, ...missed]
 }

@@ -25,7 +25,7 @@ export interface Source {
 // With larger chunks, half of the time is spent on garbage collection.
 const chunkSize = 32 * 1024
 
-const folder = 'a folder; name its files, such as inputs/*.csv'
+const folder = 'a folder; specify its files, such as inputs/*.csv'
 
 /** Rejects folders, pipes and devices. */
 export async function openFile(path: string, shown: string): Promise<Source> {
@@ -41,7 +41,7 @@ export async function openFile(path: string, shown: string): Promise<Source> {
       const after = await handle.stat()
       if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
       throw new Misuse(
-        `expected ${shown} to stay unchanged while it is read, got a file that changed; nothing was queued: run the command again`,
+        `${shown} changed while it was being read; nothing was queued: run the command again`,
       )
     }
     return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }
@@ -64,7 +64,7 @@ function refuseOthers(found: Stats, shown: string): void {
     ? folder
     : found.isFIFO()
       ? `a pipe; pass it as standard input: cat ${shown} | ${npmRun('-s enqueue --')} - --as NAME`
-      : 'a device; name a CSV file'
+      : 'a device; specify a CSV file'
   throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
 }
 

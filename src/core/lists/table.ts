@@ -34,14 +34,14 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     if (!whole) throw new Misuse(`expected ${shown} to be a small table, got more than 4 MiB`)
     const encoding = await detectEncoding(head, whole, undefined)
     if (encoding.how === 'guessed') {
-      throw new Misuse(`expected ${shown} to be UTF-8, got other bytes; save it as UTF-8`)
+      throw new Misuse(`expected ${shown} to be UTF-8, got another encoding; save it as UTF-8`)
     }
     const text = await buffer(decode(all, encoding, { shown }))
     const { records, broken } = new Cutter(',', shown).push(text, true)
     const rows: Row[] = [
       ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
       ...broken.map(({ line, reason, content }) => {
-        return { line, cells: [content], problem: `expected whole cells, got ${reason}` }
+        return { line, cells: [content], problem: `expected complete cells, got ${reason}` }
       }),
     ]
     return named(
@@ -64,7 +64,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   // An empty file is an error, because an editor may be rewriting it.
   if (header === undefined) {
     throw new Misuse(
-      `expected ${shown} to begin with a header, got an empty file; write its column names`,
+      `expected ${shown} to begin with a header, got an empty file; add a line with the column names`,
     )
   }
   if (header.problem !== null) throw new Misuse(`${shown}:${header.line}: ${header.problem}`)
@@ -76,7 +76,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   return rest.map(({ line, cells, problem }) => {
     const tooMany = cells.slice(names.length).some(isFilled)
     const counted = tooMany
-      ? `expected ${names.length} cells as in the header, got ${cells.length}`
+      ? `expected ${names.length} cells, as in the header, got ${cells.length}`
       : null
     const fields = new Map(names.map((name, index) => [name, (cells[index] ?? '').trim()]))
     return { line, fields, problem: problem ?? counted }

@@ -73,9 +73,9 @@ function severalTables(meant: OneOrMore<Judged>, shown: string, hasAll: boolean)
   })
   const { table } = meant.find(({ columns }) => columns.length > 0) ?? meant[0]
   const isEach = meant.every(({ problem }) => problem === null) && !hasAll
-  const all = isEach ? `, or --sheet ${everyTable} to make each a list` : ''
+  const all = isEach ? `, or --sheet ${everyTable} to make each table a list` : ''
   return new Misuse(
-    `expected one table with queries in ${shown}, got ${firstOf(found)}; type --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
+    `expected one table with queries in ${shown}, got ${firstOf(found)}; use --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
   )
 }
 
@@ -101,7 +101,7 @@ function namedTable(tables: readonly Table[], shown: string, sheet: string): Tab
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
   if (others.length === 0) return table
   throw new Misuse(
-    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; type --sheet with the whole name of one`,
+    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; use --sheet with the full name of one of them`,
   )
 }
 
@@ -120,7 +120,7 @@ function plainText(text: string): string {
 function noTable(tables: readonly Table[], shown: string, expected: string): Misuse {
   const got = tables.length === 0 ? 'none' : namesOf(tables)
   return new Misuse(
-    `expected ${expected} in ${shown}, got ${got}; name one with --sheet, and its column with --column`,
+    `expected ${expected} in ${shown}, got ${got}; choose a table with --sheet, and its query column with --column`,
   )
 }
 
@@ -142,7 +142,7 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
     if (headerLine !== null) return { table, columns: filledCells(header), problem: null }
     if (columns === null) return null
     throw new Misuse(
-      `expected a table with a query column in ${source.shown}, got a table without column names; type --sheet ${JSON.stringify(table.name)} if each line of it is one query`,
+      `expected a table with a query column in ${source.shown}, got a table without column names; use --sheet ${JSON.stringify(table.name)} if each of its lines is one query`,
     )
   } catch (error) {
     if (!(error instanceof Misuse)) throw error

@@ -89,7 +89,7 @@ function sentLength(text: string): number {
 }
 
 export function checkPlace(given: string): Checked<string | null> {
-  if (control.test(given)) return bad('a control character in location')
+  if (control.test(given)) return bad('a control character in the location')
   const text = canonicalText(given)
   if (text.length > longestName) return bad(`location longer than ${longestName} characters`)
   return good(text === '' ? null : text)
@@ -177,7 +177,7 @@ export function checkPriority(given: string): Checked<number> {
 
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
-  return value === undefined ? bad('weight is not a number, or is negative') : good(value)
+  return value === undefined ? bad('weight is not a number that is zero or greater') : good(value)
 }
 
 /** Normalizes the URL of a target page as browsers do, so that it equals the URLs in answers. */
@@ -420,7 +420,7 @@ export function checkEvery(given: string): Checked<number | null> {
   const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
   const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
   if (days >= 1 && days <= 366) return good(days)
-  return bad('every is not an interval such as "3d", "weekly" or "monthly"')
+  return bad('the value of every is not an interval such as "3d", "weekly" or "monthly"')
 }
 
 export function checkMaxAge(given: string): Checked<number | null> {

@@ -55,19 +55,19 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
 async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<string, Entry>> {
   if (zip.entryCount > mostEntries) {
     throw new Misuse(
-      `expected at most ${mostEntries} files in ${shown}, got ${zip.entryCount}; unpack the one with the queries`,
+      `expected at most ${mostEntries} files in ${shown}, got ${zip.entryCount}; unpack the file that contains the queries`,
     )
   }
   const entries = new Map<string, Entry>()
   for await (const entry of zip.eachEntry()) {
     if (entry.isEncrypted()) {
       throw new Misuse(
-        `expected ${shown} without a password, got a protected archive; unpack it first`,
+        `expected ${shown} to be an archive without a password, got a protected one; unpack it first`,
       )
     }
     if (entries.has(entry.fileName)) {
       throw new Misuse(
-        `expected each file in ${shown} once, got ${entry.fileName} twice; unpack the one with the queries`,
+        `expected each file in ${shown} once, got ${entry.fileName} twice; unpack the file that contains the queries`,
       )
     }
     if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)

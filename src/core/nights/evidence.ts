@@ -96,16 +96,16 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
     if (pages.length < leastQueries || isSettled(answer)) return []
     const moved = turnover ?? 0
     if (owner !== null && moved >= allNew) {
-      const reason = `it shows the results of another query: ${JSON.stringify(owner)}`
+      const reason = `the answer shows the results of another query: ${JSON.stringify(owner)}`
       return [{ search_id: id, reason, score: moved }]
     }
     if (sharers >= 3 && moved >= allNew) {
-      const reason = `it shows the results of ${sharers} other queries, and none of its own`
+      const reason = `the answer shows the results of ${sharers} other queries but none of its own`
       return [{ search_id: id, reason, score: moved }]
     }
     const again = repeats ?? 0
     if (again < 0.5) return []
-    const reason = `${Math.round(again * 100)} % of its first positions repeat a page`
+    const reason = `${Math.round(again * 100)} % of the answer's first positions repeat a page`
     return [{ search_id: id, reason, score: again }]
   })
 }

@@ -102,7 +102,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
     const cause = odd.find(({ rule }) => (rule.each?.(one) ?? 0) >= blamedFrom)
     if (cause === undefined) return []
     const score = cause.rule.each?.(one) ?? 0
-    const reason = `it is among the answers that make its run odd: ${cause.says}`
+    const reason = `the answer is among those that make its run odd: ${cause.says}`
     return [{ search_id: one.answer.search_id, reason, score }]
   })
 }
@@ -243,7 +243,7 @@ const rules: readonly Rule[] = [
     name: 'empty',
     part: ({ empty }) => empty,
     whole: ({ answered }) => answered,
-    say: (shown) => `${shown} of the answers have no result`,
+    say: (shown) => `${shown} of the answers have no results`,
   }),
   {
     ...shareOfAnswers({
@@ -280,7 +280,7 @@ const rules: readonly Rule[] = [
     wrong: (value) => value > 0.9,
     hopeless: true,
     each: ({ sameness }) => sameness,
-    say: (shown) => `a page of the top 10 is shown for ${shown} of the other queries as well`,
+    say: (shown) => `a page in the top 10 also appears for ${shown} of the other queries`,
   },
   {
     name: 'repeats',
@@ -297,14 +297,14 @@ const rules: readonly Rule[] = [
     differs: (value, usual) => value - usual > 0.3,
     wrong: (value) => value > 0.9,
     each: ({ foreign_share: share }) => share,
-    say: (shown) => `${shown} of the top 10 are on domains of another country`,
+    say: (shown) => `${shown} of the top 10 are on domains from another country`,
   },
   {
     name: 'stale',
     of: ({ stale = null }) => stale,
     differs: (value, usual) => value - usual > 0.4,
     wrong: (value) => value > 0.6,
-    say: (shown) => `${shown} of the changed answers are copies from an older day`,
+    say: (shown) => `${shown} of the changed answers are copies of answers from an earlier day`,
   },
   {
     name: 'other_results',
@@ -312,7 +312,7 @@ const rules: readonly Rule[] = [
     differs: (value) => value > 0.5,
     wrong: (value) => value > 0.5,
     hopeless: true,
-    say: (shown) => `${shown} of the answers show results of another query`,
+    say: (shown) => `${shown} of the answers show the results of another query`,
   },
   {
     name: 'price',

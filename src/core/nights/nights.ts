@@ -176,11 +176,11 @@ export function findOverdue(watches: Awaited<ReturnType<typeof readWatched>>, no
     const found: Overdue[] = []
     const undecided = overdueAfter(known)
     if (undecided !== null) {
-      const problem = `no outcome was recorded: is the scheduler running? (${npmRun('nightly')})`
+      const problem = `no outcome was recorded; check that the scheduler is running: ${npmRun('nightly')}`
       found.push({ schedule, dueAt: undecided, problem })
     }
     if (waiting !== null && overdueAfter(waiting) !== null) {
-      const problem = 'it still waits for an older run, and the next night is due'
+      const problem = 'the night is still waiting for an older run, and the next night is due'
       found.push({ schedule, dueAt: waiting, problem })
     }
     return found

@@ -105,7 +105,8 @@ export async function openRedis(url: string): Promise<Redis | Cluster> {
 function connectionOf(url: string): Redis | Cluster {
   const address = readRedisAddress(url)
   // The setting was validated earlier, but tests and tools may pass any text.
-  if (address === null) throw new Misuse(`expected REDIS_URL to lead to a Redis server, got ${url}`)
+  if (address === null)
+    throw new Misuse(`expected REDIS_URL to be the address of a Redis server, got ${url}`)
   if (address.kind === 'server') return new Redis(address.url, redisOptions)
   const { nodes, username, password, secure } = address
   const login = {
@@ -174,6 +175,6 @@ function refuseForgetful(memory: string): void {
   const policy = value('maxmemory_policy') ?? 'noeviction'
   if (value('maxmemory') === '0' || policy === 'noeviction') return
   throw new WrongDatabase(
-    `expected a Redis server that keeps every key, got maxmemory-policy ${policy}; set it to noeviction`,
+    `expected a Redis server that never evicts keys, got maxmemory-policy ${policy}; set the policy to noeviction`,
   )
 }

@@ -131,6 +131,6 @@ async function answered<T>(answer: Promise<T>, backend: string): Promise<T> {
   const found = await within(answer, { ms: answerWithinMs })
   if (found !== late) return found
   throw new Unreachable(
-    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got nothing`,
+    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got no answer`,
   )
 }

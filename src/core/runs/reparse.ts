@@ -43,13 +43,13 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
-      `${count(found.marked, 'answer')} marked: the API refused the query or answered another query, so they have no rows`,
+      `${count(found.marked, 'answer')} marked as unreadable, because the API refused the query or answered another query`,
     )
   }
   if (found.refused > 0) {
     say(`${count(found.refused, 'answer')} cannot be stored yet; the first call for each reason:`)
     for (const [reason, call] of [...reasons].slice(0, mostReasons)) say(`  ${call}: ${reason}`)
-    if (reasons.size > mostReasons) say(`  and ${reasons.size - mostReasons} more reasons`)
+    if (reasons.size > mostReasons) say(`  and ${count(reasons.size - mostReasons, 'more reason')}`)
   }
   if (found.bodiless > 0) say(`${count(found.bodiless, 'answer')} skipped: the body was pruned`)
   return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
@@ -136,7 +136,7 @@ async function countWrongAnswers(db: Database): Promise<void> {
 }
 
 const strangeApi =
-  'the API that sent it is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were then'
+  'the API that sent this answer is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT set as they were at that time'
 
 /** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(

@@ -57,7 +57,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   const { runs, left, tasks } = await chooseRuns(mill.db, selection)
   for (const { run, instead } of left) {
     say(
-      `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, run: ${npmRun('retry --')} --run ${run}`,
+      `run ${run} stays closed, because a list can have only one open run at a time, which is now run ${instead}; when that run has ended, run: ${npmRun('retry --')} --run ${run}`,
     )
   }
   const bound = await readBound(mill, selection, runs)
@@ -70,7 +70,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   const refused = await countRefused(mill.db, selection)
   if (refused > 0) {
     say(
-      `${count(refused, 'task')} left out: the answer is paid for, but the tables rejected its rows; ${npmRun('reparse')} stores them once they can be stored`,
+      `${count(refused, 'task')} left out, because the answer is paid for but the database rejected its rows; ${npmRun('reparse')} stores the rows once the database accepts them`,
     )
   }
   if (options.yes !== true) {
@@ -89,7 +89,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   say(
     reopened === 0
       ? nothingFound(budget !== null && bound.length > 0)
-      : `${count(reopened, 'task')} open again; run: ${npmRun('work --')} --drain`,
+      : `${count(reopened, 'task')} reopened; run: ${npmRun('work --')} --drain`,
   )
   return exits.done
 }
@@ -134,7 +134,9 @@ async function expectMoney(
     const least = opened ? gone + dearest : gone
     if (most === null || most >= least) continue
     const got =
-      budget === null ? `${most}, of which ${gone} are used` : `${most}: ${gone} are used or held`
+      budget === null
+        ? `${most}, of which ${gone} are used`
+        : `${most}, although ${gone} are already used or held`
     const why = opened ? ', and the reopened tasks would immediately be unaffordable again' : ''
     throw new Misuse(
       `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including the ${gone} already used or held`,
@@ -143,7 +145,7 @@ async function expectMoney(
   for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
     if (most >= gone + dearest) continue
     throw new Misuse(
-      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used: the reopened tasks would immediately be unaffordable again; run: ${npmRun('budget --')} --list ${JSON.stringify(list)} --credits N`,
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are used, so the reopened tasks would immediately be unaffordable again; run: ${npmRun('budget --')} --list ${JSON.stringify(list)} --credits N`,
     )
   }
 }
@@ -154,13 +156,13 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected a budget of at least what each run has used, got ${budget}, which is too small since more was bought in the meantime; nothing was changed: set a larger --budget`,
+      `expected a budget of at least what each run has used, got ${budget}, which is too small because more was bought in the meantime; nothing was changed: set a larger --budget`,
     )
   }
   say(
     bound.length === 1
       ? `run ${first.run} may use ${budget} credits in all; ${first.gone} are used or held`
-      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, including what is already used`,
+      : `each of the ${count(bound.length, 'run')} may use ${budget} credits in all, including what is already used`,
   )
 }
 
@@ -170,7 +172,9 @@ function sinceFlag(text: string, zone: string): Date {
   if (span !== null) return new Date(Date.now() - span)
   const [start] = isDay(text) ? instantsOf(zone, Date.parse(`${text}T00:00:00Z`)) : []
   if (start !== undefined) return new Date(start)
-  throw new Misuse(`expected --since to be a day like 2026-10-03 or a span like 12h, got ${text}`)
+  throw new Misuse(
+    `expected --since to be a day like 2026-10-03 or a duration like 12h, got ${text}`,
+  )
 }
 
 function readStates(text: string): string[] {
@@ -183,7 +187,7 @@ function readStates(text: string): string[] {
 }
 
 function nothingFound(bound: boolean): string {
-  return `no task to retry was found in a run that can be reopened: nothing ${bound ? 'else ' : ''}was changed`
+  return `found no tasks to retry in runs that can be reopened; nothing ${bound ? 'else ' : ''}was changed`
 }
 
 export interface Selection {
@@ -389,7 +393,7 @@ async function cancel(db: Database, run: number, yes: boolean) {
   }
   say(
     yes
-      ? `run ${run} is cancelled: ${count(tasks, 'open task')}; answers to calls in flight are still stored`
+      ? `run ${run} was cancelled with ${count(tasks, 'open task')}; answers to calls in flight are still stored`
       : `run ${run} would be cancelled with ${count(tasks, 'open task')}: ${addYesHint}`,
   )
   return { run, cancelled: tasks }
@@ -403,12 +407,12 @@ export async function runResume(call: Call<{ readonly forgetPrices?: true }>): P
   const account = await openAccount(mill.db, { name, kind })
   if (options.forgetPrices === true) {
     await forgetPrices(mill.db, account)
-    say('the known prices are forgotten: the next call goes out alone and shows the price')
+    say('the known prices were forgotten; the next call is sent alone and shows the price')
   }
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })
-  const what = lifted.length === 0 ? 'there was no stop' : `lifted: ${lifted.join(', ')}`
-  say(`account ${name}: ${what}; next, one call checks the balance`)
+  const what = lifted.length === 0 ? 'there were no stops to lift' : `lifted: ${lifted.join(', ')}`
+  say(`account ${name}: ${what}; one call checks the balance next`)
   say(`waiting workers continue automatically; otherwise run: ${npmRun('work --')} --drain`)
   return exits.done
 }

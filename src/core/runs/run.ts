@@ -24,7 +24,7 @@ export async function expectList(db: Database, list: string): Promise<void> {
   const names = lists.map(({ name }) => name)
   if (names.includes(list)) return
   throw new Misuse(
-    `expected --list to be the name of a list, got ${JSON.stringify(list)}; lists so far: ${firstNames(names)}`,
+    `expected --list to be the name of a list, got ${JSON.stringify(list)}; existing lists: ${firstNames(names)}`,
   )
 }
 
@@ -38,6 +38,6 @@ export async function expectTag(db: Database, tag: string): Promise<void> {
   const tags = rows.map((row) => row.tag)
   if (tags.includes(tag)) return
   throw new Misuse(
-    `expected --tag to be a tag of a list, got ${JSON.stringify(tag)}; tags so far: ${firstNames(tags)}`,
+    `expected --tag to be a tag of a list, got ${JSON.stringify(tag)}; existing tags: ${firstNames(tags)}`,
   )
 }

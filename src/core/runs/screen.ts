@@ -31,12 +31,10 @@ const heads = ['run', 'list', 'date', 'state', ...counts, 'unreadable', 'spent']
 export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
-    lines.push('SANDBOX: the bundled service answers; no real credits are spent', '')
+    lines.push('SANDBOX: answers come from the bundled service; no real credits are spent', '')
   lines.push(...runLines(view.runs))
   if (view.older > 0)
-    lines.push(
-      `and ${formatNumber(view.older)} older; to see a run: ${npmRun('status --')} --run N`,
-    )
+    lines.push(`and ${count(view.older, 'older run')}; to see one: ${npmRun('status --')} --run N`)
   lines.push('')
   lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
@@ -88,7 +86,7 @@ function accountLines({ account, accountName, floor }: StatusView): string[] {
   }
   if (account.external_per_call > 0) {
     lines.push(
-      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} more per call than the API reports; others use the account, or the reports are too low`,
+      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} more per call than the API reports; others are using the account, or the reports are too low`,
     )
   }
   for (const stop of account.stops) {
@@ -123,7 +121,7 @@ export function etaOf(open: number, forecast: CreditForecast | null): string {
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
   if (!steps.some(({ cut }) => cut !== null))
     return `about ${spanText((open / perMinute) * 60)} to go`
-  return `credits suffice for ${formatNumber(bought)} of them, about ${spanText((bought / perMinute) * 60)}`
+  return `the credits are enough for ${formatNumber(bought)} of them, about ${spanText((bought / perMinute) * 60)}`
 }
 
 function forecastPart({ forecast, origin, zone }: StatusView): string[] {
@@ -134,8 +132,8 @@ function forecastPart({ forecast, origin, zone }: StatusView): string[] {
 
 export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
-  if (reasons.has('auth')) return `set another SEARCH_API_KEY, or: ${npmRun('resume')}`
-  if (reasons.has('credit_floor')) return `top up the account, then: ${npmRun('resume')}`
+  if (reasons.has('auth')) return `set another SEARCH_API_KEY, or run: ${npmRun('resume')}`
+  if (reasons.has('credit_floor')) return `top up the account, then run: ${npmRun('resume')}`
   if (reasons.has('budget')) return `wait, or raise the budget that is used up: ${npmRun('budget')}`
   if (runs.some(({ tasks }) => tasks.open > 0)) return `${npmRun('work --')} --drain`
   const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
@@ -144,11 +142,11 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   }
   const { run, list, tasks } = short
   if (tasks.failed + tasks.unknown > 0) return `${npmRun('retry --')} --run ${run}`
-  return `the budget of run ${run} or of the list ${list} is used up: ${npmRun('budget')}; ${npmRun('retry --')} --run ${run} --state unaffordable`
+  return `the budget of run ${run} or of the list ${list} is used up; see ${npmRun('budget')}, then run: ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
 export function formatUnknown(calls: readonly UnknownCall[]): string {
-  if (calls.length === 0) return 'no call has an unknown outcome'
+  if (calls.length === 0) return 'no calls have an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
   const rows = calls.map((call) => [
     call.call,
@@ -188,10 +186,10 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
     const aside =
       alone === expected
         ? formatNumber(expected)
-        : `${formatNumber(expected)} together, ${formatNumber(alone)} alone`
+        : `${formatNumber(expected)} if sent with others, ${formatNumber(alone)} if sent alone`
     const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; ${formatNumber(expected)} was paid only once: ${npmRun('resume --')} --forget-prices forgets it`
+      ? `${told}; ${formatNumber(expected)} was paid only once; to forget it: ${npmRun('resume --')} --forget-prices`
       : told
   })
 }
@@ -203,6 +201,6 @@ function flawLine(status: RunStatus): string[] {
   if (text === '') return []
   const code = other_query > 0 ? 'OTHER_QUERY' : 'PAID_REFUSAL'
   return [
-    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy them again: ${npmRun('retry --')} --run ${run} --error ${code} --buy-again --yes`,
+    `run ${run}: of ${count(unreadable, 'unreadable answer')}, ${text}; to buy them again: ${npmRun('retry --')} --run ${run} --error ${code} --buy-again --yes`,
   ]
 }

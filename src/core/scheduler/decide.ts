@@ -67,7 +67,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
 }
 
 function passOver({ missed }: Schedule, nights: readonly Due[], known: Date): NightStep {
-  if (missed === 'all') return wait(nights, known, `${nobodyLooked}; the night waits its turn`)
+  if (missed === 'all') return wait(nights, known, `${nobodyLooked}; the night waits for its turn`)
   const note = missed === 'skip' ? nobodyLooked : `${nobodyLooked}; a newer night runs instead`
   return { kind: 'record', nights, outcome: 'missed', note, known }
 }
@@ -78,7 +78,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const nights = [night]
   const outcome = outcomeOf(night, facts.now)
   if (outcome === 'late' && schedule.missed === 'skip') return passOver(schedule, nights, known)
-  if (waiting.length > 0) return wait(nights, known, 'waits for an older night to finish')
+  if (waiting.length > 0) return wait(nights, known, 'an older night must finish first')
   if (busy === null) return { kind: 'run', night, outcome, into: null, known }
   if (givesWay(schedule, busy)) return close(busy, facts)
   if (busy.starved && schedule.missed === 'all') return wait(nights, known, stillGoing(busy))
@@ -113,7 +113,7 @@ function givesWay(schedule: Schedule, busy: Busy): boolean {
 }
 
 function close(busy: Busy, { known }: Facts): NightStep {
-  const note = `closed as partial, ${busy.tasks - busy.open} of ${busy.tasks} tasks done: credits ran out and a newer night is due`
+  const note = `closed as partial with ${busy.tasks - busy.open} of ${busy.tasks} tasks done, because credits ran out and a newer night is due`
   return { kind: 'close', busy, note, known }
 }
 
@@ -123,7 +123,7 @@ function wait(nights: readonly Due[], known: Date, note: string): NightStep {
 
 function stillGoing(busy: Busy): string {
   const why = busy.starved ? 'was stopped for lack of credits' : 'was still in progress'
-  return `run ${busy.run} of ${busy.date} ${why}, ${busy.tasks - busy.open} of ${busy.tasks} tasks done`
+  return `run ${busy.run} of ${busy.date} ${why}, with ${busy.tasks - busy.open} of ${busy.tasks} tasks done`
 }
 
 function outcomeOf(night: Due, now: Date): 'ran' | 'late' {

@@ -63,7 +63,7 @@ export function readSchedules(lines: readonly Line[], around: Surroundings) {
     (name) => !columns.some((column) => column === name),
   )
   if (unknown.length > 0) {
-    const problem = `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
+    const problem = `expected only the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; unknown columns are not read`
     refusals.push({ line: 1, problem })
   }
   const firstLines = new Map<string, number>()
@@ -222,11 +222,11 @@ function refusalOf(
   if (own !== undefined) {
     return own.part === part
       ? null
-      : `share: expected the ${sharePhrase(own.part)} that line ${own.line} gives the same list, or nothing, got ${got}`
+      : `share: expected ${sharePhrase(own.part)}, as on line ${own.line} for the same list, or nothing, got ${got}`
   }
   const given = percentsOf([...owners.values()].map((one) => one.part))
   if (given + percentsOf([part]) <= 100) return null
-  return `share: expected shares that add up to at most 100 %, of which earlier lines have ${given} %, got ${got}`
+  return `share: expected shares that add up to at most 100 %, of which earlier lines use ${given} %, got ${got}`
 }
 
 /** Shares when credits are short: of all credits for the line's list, and of the list's credits for tags. */
@@ -288,7 +288,7 @@ type Cadence =
 
 const cadenceCell: ColumnReading<Cadence> = {
   read: readCadence,
-  expected: '"daily" or "adaptive 14d", from 2d to 365d',
+  expected: '"daily", or "adaptive" with an interval from 2d to 365d, like "adaptive 14d"',
   usual: { kind: 'daily' },
 }
 
@@ -319,7 +319,7 @@ export async function loadSchedules(db: Database, { file, zone }: { file: string
   })
   const broken = rows.flatMap(({ line, problem }) => {
     if (problem === null) return []
-    return [{ line, problem: `${problem}; put quotes around a cell that holds a comma` }]
+    return [{ line, problem: `${problem}; put quotes around a cell that contains a comma` }]
   })
   const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
   return { schedules, refusals: [...refusals, ...broken], names }
@@ -350,7 +350,7 @@ async function findLists(db: Database, lines: readonly Line[]) {
 /** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
   if (source === path || !isAbsolute(source) || ![source, path].every(existsSync)) return null
-  return `expected a list with an unused name, got ${path}, but ${JSON.stringify(name)} is the list read from ${source}; rename the file`
+  return `expected an unused list name for ${path}, got ${JSON.stringify(name)}, which is the name of the list read from ${source}; rename the file`
 }
 
 /** List paths are relative to the project folder, because schedulers may run in any directory. */

@@ -61,7 +61,7 @@ export class Scheduler {
       this.trouble = null
     } catch (error) {
       this.trouble = scrubbedReason(error)
-      this.#options.report(`the tick failed, the next one tries again: ${this.trouble}`)
+      this.#options.report(`the tick failed, and the next one will try again: ${this.trouble}`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -95,7 +95,7 @@ export class Scheduler {
       return this.#file
     } catch (error) {
       if (!(error instanceof MillError) || this.#file === null) throw error
-      this.#sayOnce(`${error.message}; the schedules that were read last stay in force`)
+      this.#sayOnce(`${error.message}; the schedules that were read last remain in effect`)
       return this.#file
     }
   }
@@ -147,10 +147,10 @@ export async function keepTime(
       await pause(lookMs, signal)
       if (signal.aborted || scheduler.silentFor < silenceMs) continue
       if (await othersLook(mill)) continue
-      report("the queue's clock does not tick: restarting it")
+      report("the queue's clock has stopped and is being restarted")
       await clock?.()
       clock = await startClock(mill, scheduler).catch((error: unknown) => {
-        report(`the queue's clock does not start: ${scrubbedReason(error)}`)
+        report(`the queue's clock could not be started: ${scrubbedReason(error)}`)
         return null
       })
       await scheduler.tryTick()

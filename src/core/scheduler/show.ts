@@ -19,7 +19,7 @@ export function formatNights({ schedules, refusals }: Forecast): string {
   const parts: string[] = []
   if (schedules.length === 0) parts.push('No schedule can be used.')
   for (const view of schedules) parts.push(formatSchedule(view))
-  for (const { line, problem } of refusals) parts.push(`refused, line ${line}: ${problem}`)
+  for (const { line, problem } of refusals) parts.push(`line ${line} was refused: ${problem}`)
   return parts.join('\n\n')
 }
 
@@ -30,7 +30,7 @@ function formatSchedule(view: ScheduleView): string {
   const rows = [
     ['list', schedule.list],
     ['rules', rulesOf(view)],
-    ['next', next.length === 0 ? 'never: the schedule is off' : next.map(minute).join(', ')],
+    ['next', next.length === 0 ? 'never (the schedule is off)' : next.map(minute).join(', ')],
     ['last', describeLastNight(zone, last)],
     ['recent', recentOutcomes(view)],
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),

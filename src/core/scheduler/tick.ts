@@ -119,7 +119,7 @@ async function readStoredSchedules(context: SchedulerContext) {
     watches.set(name, { ...watch, known_until: now })
     await callBack(context.db, name, now)
     context.report(
-      `${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule starts again from now`,
+      `nights of ${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule continues from the current time`,
     )
   }
   return { watches, now }
@@ -213,7 +213,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
-    ...(dropped === 0 ? [] : [`${dropped} dropped, since they are no longer in the list`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, because they are no longer in the list`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
   ].join(', ')
@@ -254,7 +254,7 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
     if (!(error instanceof MillError) || error instanceof Unreachable) throw error
     const known = await findList(context.db, listName)
     if (known === null) throw error
-    const why = `the queries read last are used, since the list cannot be read: ${error.message}`
+    const why = `the queries from the last reading are used, because the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
     return { plan: await plan({ kind: 'members', list: known }, note), note }
   }

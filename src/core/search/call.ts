@@ -113,7 +113,7 @@ function checkKey(url: URL, key: Secret): void {
     )
   }
   if (url.protocol !== 'https:' && !isLoopback(url.hostname)) {
-    problems.push(`SEARCH_API_URL: expected https, got ${url.protocol} to ${url.hostname}`)
+    problems.push(`SEARCH_API_URL: expected https, got ${url.protocol}//${url.hostname}`)
   }
   if (problems.length > 0) throw new BadSettings(problems)
 }
@@ -204,7 +204,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#controller !== null) {
       // If the client retried on its own, the query would be bought twice.
-      this.cut('RESENT', 'the connection broke and the client tried to send again')
+      this.cut(
+        'RESENT',
+        'the connection broke, and the HTTP client tried to send the request again',
+      )
       controller.abort(new Error('sent once already'))
       return
     }

@@ -24,7 +24,7 @@ export function readBody(
     return {
       problem: truncated
         ? `expected a complete body, got only the first ${body.length} bytes`
-        : `expected JSON, got ${body.length} bytes of something else`,
+        : `expected JSON, got ${body.length} bytes that are not JSON`,
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
@@ -101,7 +101,7 @@ class Cleaner {
 
   #number(number: number): number {
     if (!Number.isFinite(number)) {
-      this.problem = 'expected numbers up to 1.8e308, got a greater number'
+      this.problem = 'expected numbers up to 1.8e308, got a larger number'
     }
     return number
   }

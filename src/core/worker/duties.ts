@@ -208,7 +208,7 @@ class KeyFile {
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
     this.#report(
-      `the key file ${this.#path} holds a ${is} key, but this worker buys with a ${was} key: if that is intended, restart the worker`,
+      `the key file ${this.#path} contains a ${is} key, but this worker buys with a ${was} key; if this is intended, restart the worker`,
     )
   }
 }
@@ -279,13 +279,13 @@ function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {
       const { calls, worker, host, pid, until } = wait
-      return `waiting for ${count(calls, 'call')} by worker ${worker} (${host}, process ${pid}): if this worker is dead, its lease ends at ${until} and the calls are retried`
+      return `waiting for ${count(calls, 'call')} by worker ${worker} (${host}, process ${pid}); if that worker has died, its lease ends at ${until}, and the calls are then retried`
     }
     case 'pause': {
       const { tasks, query, error, until } = wait
       const why = error === null ? '' : ` (${error})`
       const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-      return `waiting until ${until} to try ${JSON.stringify(query)}${others} again${why}`
+      return `waiting until ${until} to retry ${JSON.stringify(query)}${others}${why}`
     }
     default:
       throw unhandled('wait', wait)

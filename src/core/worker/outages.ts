@@ -5,7 +5,7 @@ import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
 /** Systems outside this process. A standby, or a database whose disk is full, can be read but not written. */
-type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
+type Part = 'the database' | 'a writable database' | 'the queue' | 'the API'
 
 /** Records since when each system has been unreachable. */
 export class Outages {
@@ -18,15 +18,15 @@ export class Outages {
 
   /** Records whether the database can be written, and reports each change. */
   markDatabase(away: boolean, say: (line: string) => void): void {
-    const was = this.away('a database that can be written')
-    this.mark('a database that can be written', away)
-    if (away && !was) say('the database is unreachable: no call starts until it is back')
-    if (!away && was) say('the database is back')
+    const was = this.away('a writable database')
+    this.mark('a writable database', away)
+    if (away && !was) say('the database is unreachable; no calls start until it is available again')
+    if (!away && was) say('the database is available again')
   }
 
   /** True if the database cannot be written or does not answer. */
   get mute(): boolean {
-    return this.away('the database') || this.away('a database that can be written')
+    return this.away('the database') || this.away('a writable database')
   }
 
   away(part: Part): boolean {

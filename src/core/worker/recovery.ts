@@ -31,7 +31,7 @@ export async function settleAbandonedLogs(
     if (left === 0) rmSync(log.file, { force: true })
     else {
       report(
-        `${count(left, 'answer')} in a worker's log cannot be settled (damaged, or for calls that are not in this database): see ${setLogAside(log.file)}`,
+        `${count(left, 'answer')} in a worker's log cannot be settled (damaged, or for calls that are not in this database); see ${setLogAside(log.file)}`,
       )
     }
   }

@@ -14,7 +14,7 @@ const reasons = {
   credit_floor: `stopped at the credit floor; top up, then run: ${npmRun('resume')}`,
   budget: `a budget is used up; ${npmRun('budget')} shows all budgets`,
   auth: `the API refused the key; set another SEARCH_API_KEY, or run: ${npmRun('resume')}`,
-  stalled: 'the API keeps asking to slow down; try again later',
+  stalled: 'the API keeps asking for a lower request rate; try again later',
   unreachable: 'the database, the queue or the API is unreachable',
   interrupted: 'stopped; run the same command to continue',
 }
@@ -52,7 +52,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0
-      ? `; ${formatNumber(others)} other tasks in these runs failed, are unknown or are unreadable`
+      ? `; ${formatNumber(others)} other tasks in these runs failed, or are unknown or unreadable`
       : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${formatNumber(answered)} answered, ${formatNumber(reused)} reused, ${formatNumber(failed)} failed, ${formatNumber(unknown)} unknown${kept}${besides}; ${count(calls, 'call')}, ${count(used, 'credit')} used${left}; ${reason}`
@@ -74,7 +74,7 @@ async function whyEnded(
   if (waiting !== null) {
     const { tasks, query, until } = waiting
     const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-    return `the API asked not to try ${JSON.stringify(query)}${others} before ${until}; run the same command then`
+    return `the API asked that ${JSON.stringify(query)}${others} not be tried before ${until}; run the same command then`
   }
   if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
     return reasons[finish]
@@ -84,7 +84,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked for no calls before ${stop.until}; run the same command then`
+    return `the API asked that no calls be sent before ${stop.until}; run the same command then`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
@@ -92,7 +92,7 @@ async function whyEnded(
   if (finish !== 'budget') return reasons[finish]
   // A run or list with a used-up budget does not block other runs, so no stop is active.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
-    ? `a list's budget for this month is used up; ${npmRun('budget')} shows it; raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
+    ? `a list's budget for this month is used up (see ${npmRun('budget')}); raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
     : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 

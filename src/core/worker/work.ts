@@ -108,7 +108,7 @@ async function waitForEnd(
 
 function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
   if (!outages.away('the database'))
-    report('the database does not answer: treating it as unreachable')
+    report('the database does not answer and is treated as unreachable')
   outages.mark('the database', true)
 }
 
@@ -149,7 +149,7 @@ async function leaveLog(
   const logged = left.filter(({ call }) => calls.has(call.id))
   if (logged.length > 0) {
     report(
-      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker on this machine settles the answers in ${files.join(' and ')}`,
+      `${count(logged.length, 'paid answer')} could not be written to the database; the next worker on this machine will settle the answers in ${files.join(' and ')}`,
     )
   }
   const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')
@@ -165,7 +165,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   const unpriced = lost.length - prices.length
   const others = unpriced === 0 ? '' : `, ${unpriced} without a price`
   return new Unreachable(
-    `expected space in ${folder} for answers that the database did not accept, got too little: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}), which may be bought again; free some space before the next start`,
+    `too little space in ${folder} for answers that the database did not accept: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}), which may be bought again; free some space before the next start`,
   )
 }
 
@@ -178,7 +178,7 @@ async function putAway(
   worker.end()
   if (worker.dispatch.flying > 0) {
     options.report(
-      `waiting for ${worker.dispatch.flying} calls in flight; stop again to abandon them (they may be charged)`,
+      `waiting for ${count(worker.dispatch.flying, 'call')} in flight; stop again to abandon them (they may be charged)`,
     )
   }
   // While the database is unreachable, every reservation fails, so waiting is pointless.

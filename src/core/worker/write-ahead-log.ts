@@ -423,7 +423,7 @@ export function expectLogFolder(mill: Mill): void {
     accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (cause) {
     throw new Misuse(
-      `expected MILL_HOME to be a folder where paid answers can be stored until they are in the database, got ${codeOf(cause) ?? 'an error'} for ${folder}; correct MILL_HOME, or its permissions`,
+      `expected MILL_HOME to be a folder where paid answers can be stored until they are in the database, got ${codeOf(cause) ?? 'an error'} for ${folder}; correct MILL_HOME, or the folder's permissions`,
       { cause },
     )
   }

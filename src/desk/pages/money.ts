@@ -328,7 +328,7 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
   }
   return sure
     ? html`fits`
-    : html`<span class="warn">fits at recent prices, not at the highest</span>`
+    : html`<span class="warn">fits at recent prices, but not at the highest price</span>`
 }
 
 /** Draws the future balance: one line at recent prices, and one line at the highest price. */

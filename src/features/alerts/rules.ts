@@ -69,7 +69,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
   const rules = rows.flatMap(({ line, fields, problem }) => {
     const complain = (text: string) => problems.push(`${shown}:${line}: ${text}`)
     if (problem !== null) {
-      complain(`${problem}; put quotes around a cell that holds a comma`)
+      complain(`${problem}; put quotes around a cell that contains a comma`)
       return []
     }
     const cell = (column: Column) => fields.get(column) ?? ''

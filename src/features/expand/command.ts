@@ -133,7 +133,7 @@ function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
 function costLine({ preview: { queries, estimate } }: Takeable): string {
   const calls = count(queries, 'call')
   if (estimate.credits === null) {
-    return `${calls}, unknown: no answer of this price class has been paid for yet`
+    return `${calls}, unknown: no answer in this price class has been paid for yet`
   }
   return `${calls}, about ${count(estimate.credits, 'credit')}, at most ${formatNumber(estimate.worst ?? 0)}`
 }

@@ -36,7 +36,7 @@ describe('a list whose name belongs to another file', () => {
     await planList(office.desk, first)
     const second = await elsewhere(first, 'site-b', 'q\nshop b\n')
     await expect(planList(office.desk, second)).rejects.toThrow(
-      /got "Queries", the name of the list read from .*; use --as "site-b Queries" for a separate list, or --join/,
+      /got "Queries", which is the name of the list read from .*; use --as "site-b Queries" for a separate list, or --join/,
     )
     const held = sql`
       select q from list_queries
@@ -84,7 +84,7 @@ describe('the sample of a list in a plan', () => {
     const text = `Keyword,Suggestion\n${lines.join('\n')}\n`
     const { notices } = await planList(office.desk, await office.order('seeds', text))
     expect(notices[0]).toContain(
-      'most lines are merged: the column "Keyword" has 1 different queries in 20 lines',
+      'most lines are duplicates: the column "Keyword" has 1 different queries in 20 lines',
     )
     const named = await office.order('suggested', text)
     const reading = { ...named.reading, column: 'Suggestion' }

@@ -18,7 +18,7 @@ describe('a list that was read with the wrong column', () => {
     expect((await run('enqueue', [file, '--column', 'id'], mill.env)).code).toBe(0)
     const preview = await run('enqueue', [file, '--dry-run'], mill.env)
     expect(preview.stdout).toContain(
-      'removed   2 queries ("a-1", "a-2") no longer in the list, of unknown cost; use --drop to cancel them, or --keep to buy them',
+      'removed   2 queries ("a-1", "a-2") no longer in the list, cost unknown; use --drop to cancel them, or --keep to buy them',
     )
     const asked = await run('enqueue', [file], mill.env)
     expect(asked).toMatchObject({ code: 2 })
@@ -106,7 +106,7 @@ describe('a list at night', () => {
     await planList(office.desk, await office.order('shrunk', listOf(60)))
     const less = await office.order('shrunk', listOf(29), night)
     await expect(planList(office.desk, less)).rejects.toThrow(
-      'expected shrunk to contain about 60 queries, as when it was last read, got 29; if that is intended, enqueue it by hand once',
+      'expected shrunk to contain about 60 queries, as it did when last read, got 29; if this is intended, enqueue the list by hand once',
     )
     await planList(office.desk, await office.order('shrunk', listOf(29), { ifRemoved: 'drop' }))
     expect(await planList(office.desk, less)).toMatchObject({ tasks: 29 })

@@ -33,7 +33,7 @@ describe('a purchase', () => {
     const tight = await dry()
     expect(JSON.parse(tight.stdout).balance).toMatchObject({ remaining: 100, open: 50, after: 10 })
     expect(tight.code).toBe(3)
-    expect(tight.stderr).toContain('100 now, about 50 of it for open runs, 10 after')
+    expect(tight.stderr).toContain('100 now, including about 50 for open runs, 10 afterwards')
     expect(await runs(scene)).toHaveLength(2)
   })
 

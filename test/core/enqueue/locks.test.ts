@@ -33,7 +33,7 @@ test('a run that is cancelled while a list is added to it stays cancelled, and t
   const order = await office.order('kept', 'q\none\ntwo\n', {
     record: async () => void (await cancelRun(office.desk.db, run)),
   })
-  await expect(planList(office.desk, order)).rejects.toThrow('got a cancelled run')
+  await expect(planList(office.desk, order)).rejects.toThrow('was cancelled while')
   expect(await office.rows(sql`select state from tasks`)).toEqual([{ state: 'cancelled' }])
   await office.close()
 })

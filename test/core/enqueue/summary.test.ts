@@ -89,7 +89,7 @@ function ignoring(ignored: readonly string[]): ListPlan {
 describe('the plan', () => {
   test('names the commands that read an unreadable answer again, or buy it again', () => {
     expect(linesOf([{ ...list, list: "Anna's list", unreadable: 2 }])).toContain(
-      "  note      2 of these answers cannot be read: npm run reparse reads them again at no cost, npm run retry -- --list 'Anna'\\''s list' --buy-again --yes buys them again",
+      "  note      2 of these answers cannot be read; npm run reparse reads them again at no cost, and npm run retry -- --list 'Anna'\\''s list' --buy-again --yes buys them again",
     )
   })
 
@@ -103,9 +103,9 @@ describe('the plan', () => {
       'parameters  gl us, num 10; answers younger than 12h are reused',
       'api         api.example',
       'cost        about 10 credits, at most 20 (at the prices paid so far)',
-      'balance     110 now, 100 after (at least 90); credit floor: 100',
-      '            not enough above the credit floor: work stops there and continues after a top-up',
-      'budget      15 credits: not enough in the worst case: the rest ends as unaffordable',
+      'balance     110 now, 100 afterwards (at least 90); credit floor: 100',
+      '            not enough above the credit floor; work stops at the floor and continues after a top-up',
+      'budget      15 credits: not enough in the worst case; the remaining queries would end as unaffordable',
     ])
   })
 

@@ -79,7 +79,7 @@ describe('lines with more than their query', () => {
         (q, at) => `${mark.replace('1', String(at + 1))}${q}\n`,
       )
       const [plain, stripped] = await tryFile(text.join(''), [], ['--numbering', 'strip'])
-      expect(plain?.stderr).toContain('type --numbering strip')
+      expect(plain?.stderr).toContain('use --numbering strip')
       expect(stripped?.queries).toEqual(['red shoes', 'hats', 'wool'])
     },
   )
@@ -98,7 +98,7 @@ describe('lines with more than their query', () => {
     expect(joined?.stderr).toContain('got "//more", which may be a comment')
     const text = '# spring\nred shoes\n// more\nhats\n'
     const [plain, skipped] = await tryFile(text, [], ['--comments', 'skip'])
-    expect(plain?.stderr).toContain('got "# spring", which may be a comment; type --comments skip')
+    expect(plain?.stderr).toContain('got "# spring", which may be a comment; use --comments skip')
     expect(skipped).toMatchObject({ queries: ['red shoes', 'hats'], list: { rejected: 2 } })
   })
 })
@@ -125,7 +125,7 @@ describe('a table', () => {
       [],
       ['--no-header', '--column', '1'],
     )
-    expect(german?.stderr).toContain('type --no-header --column 1')
+    expect(german?.stderr).toContain('use --no-header --column 1')
     expect(german?.stderr).not.toContain('--delimiter comma')
     expect(read?.queries).toEqual(['schuhe kaufen', 'rote hüte'])
     const [topics] = await tryFile('WT09-01\tobama family tree\nWT09-02\tfrench lick resort\n', [])
@@ -188,7 +188,7 @@ describe('a table', () => {
       ['--no-header', '--column', '2'],
       ['--column', '2'],
     )
-    expect(plain?.stderr).toContain('type --no-header --column 2')
+    expect(plain?.stderr).toContain('use --no-header --column 2')
     for (const found of typed) expect(found.queries).toEqual(['red shoes', 'wool hats', 'boots'])
   })
 
@@ -201,7 +201,7 @@ describe('a table', () => {
       ['--map', 'Device=none'],
       ['--map', 'Device=device'],
     )
-    expect(plain?.stderr).toContain('type --map "Device=none" to ask each query once')
+    expect(plain?.stderr).toContain('use --map "Device=none" to ask each query once')
     expect([once?.list.tasks, each?.list.tasks]).toEqual([1, 3])
   })
 

@@ -43,7 +43,7 @@ describe('several possible tables', () => {
     const { code, stderr } = await tried('book.xlsx', book)
     expect(code).toBe(2)
     expect(stderr).toContain(
-      'got "Keywords" ("Search phrase", "Volume"), "Negative keywords" ("Keyword"); type --sheet "Keywords" or another table\'s name',
+      'got "Keywords" ("Search phrase", "Volume"), "Negative keywords" ("Keyword"); use --sheet "Keywords" or another table\'s name',
     )
     const named = await tried('book.xlsx', book, ['--sheet', 'negative keywords'])
     expect(named.list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['free', 'cheap'])
@@ -86,7 +86,7 @@ describe('--sheet all', () => {
       ['book (Negative)', 'free'],
     ])
     expect(runs.map(({ notices }) => notices)).toEqual([
-      ['left out "Filters"; name a table with --sheet'],
+      ['tables not read: "Filters"; choose one with --sheet'],
       [],
     ])
     const { rows } = await sql<{ sheet: string; source: string }>`
@@ -106,7 +106,7 @@ describe('--sheet all', () => {
     expect(refused.stderr).toContain("or another table's name\n")
     const { list } = await tried('book.xlsx', named, ['--sheet', 'all'])
     expect([list.list, list.sample.first[0].q]).toEqual(['book', 'free'])
-    expect(list.notices).toEqual(['left out "Shoes"; name a table with --sheet'])
+    expect(list.notices).toEqual(['tables not read: "Shoes"; choose one with --sheet'])
   })
 
   test('reads files of the same name in folders of an archive, and a file with one list', async () => {
@@ -160,7 +160,7 @@ describe('an archive with a list beside an unreadable file', () => {
     const { code, stderr } = await tried('lists.zip', archive)
     expect(code).toBe(2)
     expect(stderr).toContain(
-      `got "boots.csv" ("keyword", "volume"), "${name}" (not read); type --sheet "boots.csv"`,
+      `got "boots.csv" ("keyword", "volume"), "${name}" (not read); use --sheet "boots.csv"`,
     )
     const named = await tried('lists.zip', archive, ['--sheet', 'boots.csv'])
     expect(named.list.sample.first[0].q).toBe('boots')
@@ -202,7 +202,7 @@ describe('an archive with a list beside an unreadable file', () => {
     const { list } = await tried('lists.zip', archive)
     expect(list.sample.first[0].q).toBe('boots')
     expect(list.notices).toEqual([
-      'left out "README.md", "manifest.json", ".old/boots.csv" (hidden); name a table with --sheet',
+      'tables not read: "README.md", "manifest.json", ".old/boots.csv" (hidden); choose one with --sheet',
     ])
     const words = await tried('lists.zip', archive, ['--sheet', '.old/boots.csv'])
     expect(words.list.reading.sheet).toBe('.old/boots.csv')
@@ -224,7 +224,7 @@ describe('one possible table', () => {
     const book = xlsxOf({ Filter: filters, Länder: lands, Terms: negative }, [])
     const { list } = await tried('book.xlsx', book)
     expect(list.sample.first[0].q).toBe('free')
-    expect(list.notices).toEqual(['left out "Filter", "Länder"; name a table with --sheet'])
+    expect(list.notices).toEqual(['tables not read: "Filter", "Länder"; choose one with --sheet'])
   })
 
   test('is read beside a summary and a pivot table, which are named', async () => {
@@ -234,7 +234,7 @@ describe('one possible table', () => {
     const book = xlsxOf({ Summary: sums, Sheet2: pivot, Keywords: list }, [])
     const { list: read } = await tried('book.xlsx', book)
     expect(read.reading.sheet).toBe('Keywords')
-    expect(read.notices).toEqual(['left out "Summary", "Sheet2"; name a table with --sheet'])
+    expect(read.notices).toEqual(['tables not read: "Summary", "Sheet2"; choose one with --sheet'])
   })
 
   test('is refused by name with its own reason if none of its columns is known', async () => {
@@ -252,7 +252,7 @@ describe('one possible table', () => {
     })
     const { list } = await tried('book.xlsx', book)
     expect(list.sample.first[0].q).toBe('free')
-    expect(list.notices).toEqual(['left out "Old" (hidden); name a table with --sheet'])
+    expect(list.notices).toEqual(['tables not read: "Old" (hidden); choose one with --sheet'])
     const named = await tried('book.xlsx', book, ['--sheet', 'Old'])
     expect(named.list.sample.first[0].q).toBe('last year')
   })
@@ -342,7 +342,7 @@ describe('an OpenDocument spreadsheet', () => {
     const { list } = await tried('book.ods', book)
     expect(list).toMatchObject({ rows: 6, accepted: 1, rejected: 5 })
     expect(list.sample.first[0].q).toBe('red shoes')
-    expect(list.notices).toEqual(['left out "Old" (hidden); name a table with --sheet'])
+    expect(list.notices).toEqual(['tables not read: "Old" (hidden); choose one with --sheet'])
     const reasons = list.reasons.map(({ reason }: { reason: string }) => reason)
     expect(reasons.toSorted()).toEqual([
       'a date instead of a query',
@@ -384,7 +384,7 @@ describe('an OpenDocument spreadsheet', () => {
     const list = row(text('Keyword')) + row(text('red shoes'))
     const { code, stderr } = await tried('book.ods', odsOf({ One: list, Two: list }))
     expect(code).toBe(2)
-    expect(stderr).toContain('got "One" ("Keyword"), "Two" ("Keyword"); type --sheet "One"')
+    expect(stderr).toContain('got "One" ("Keyword"), "Two" ("Keyword"); use --sheet "One"')
   })
 })
 
@@ -448,7 +448,7 @@ describe('a list of one column', () => {
   ])('that begins with %j is refused instead of bought with its header', async (name) => {
     const { code, stderr } = await tried('list.csv', Buffer.from(`${name}\nshoes\nwool hats\n`))
     expect(code).toBe(2)
-    expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
+    expect(stderr).toContain(`use --column ${JSON.stringify(name)} if it is the header`)
   })
 
   test('with whole rows inside quotes is refused', async () => {

@@ -56,9 +56,9 @@ describe('the forecast in words', () => {
     const stop = { ...night, bought: 640, cut: 'floor', sure: false } as const
     const found = forecast([{ ...stop, floorAt: at('2026-11-23T02:11') }])
     expect(words(found)[1]).toBe(
-      'the credit floor is reached around 2026-11-23 02:11: shoes stops at 640 of 900',
+      'the credit floor is reached around 2026-11-23 02:11: shoes stops after 640 of 900 queries',
     )
-    expect(forecastLines(found, 'UTC')[1]).toContain('credit floor reached at 640 of 900')
+    expect(forecastLines(found, 'UTC')[1]).toContain('credit floor reached after 640 of 900')
     expect(forecastJson(found)).toMatchObject({
       floor_at: new Date('2026-11-23T02:11Z'),
       steps: [{ name: 'nightly', floor_at: new Date('2026-11-23T02:11Z') }],
@@ -67,20 +67,20 @@ describe('the forecast in words', () => {
 
   test('says what fits only at recent prices, and what budgets leave out', () => {
     expect(words(forecast([{ ...night, sure: false }]))[1]).toBe(
-      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, the run of shoes at 2026-11-23 02:00 does not fit',
+      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest price, the run of shoes at 2026-11-23 02:00 does not fit',
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(forecast([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
-      'budgets exclude 1,720 queries, first on 2026-11-23 02:00: shoes stops at 40 of 900',
+      'budgets exclude 1,720 queries, first on 2026-11-23 02:00, when shoes stops after 40 of 900',
     )
   })
 
   test('says how many credits to add by when, and which schedule has no forecast', () => {
     const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
-    const unpriced = [{ schedule: 'news', reason: 'the list news was never read' }]
+    const unpriced = [{ schedule: 'news', reason: 'the list news has never been read' }]
     expect(words(forecast([short], { unpriced })).slice(2)).toEqual([
       'to buy everything, add 500 credits by 2026-11-23 02:00',
-      'news has no forecast: the list news was never read',
+      'news has no forecast: the list news has never been read',
     ])
     const day = { credits: 900, worst: 1800 }
     const dark = { kind: 'unknown', missing: 'balance', day } as const
@@ -99,16 +99,16 @@ describe('the forecast in words', () => {
     expect(dark('prices')[1]).toBe('prices are not known until the first answers arrive')
     const renewal = { at: new Date('2026-12-01T00:00Z'), balance: null }
     expect(words(forecast([night], { renewal }))[2]).toBe(
-      'the plan renews 2026-12-01 00:00; the first renewal will show how many credits it brings',
+      'the plan renews at 2026-12-01 00:00; the first renewal will show how many credits it adds',
     )
     expect(forecastLines(forecast([], { schedules: 0 }), 'UTC')[1]).toBe(
-      'no run is open, and no schedule is on',
+      'no run is open, and no schedule is switched on',
     )
   })
 
   test('says where a forecast ends that is shorter than asked', () => {
     expect(words(forecast([night], { isShorter: true })).at(-1)).toBe(
-      'the forecast ends 2026-11-29 20:00, because more than 10,000 nights are due in the whole period',
+      'the forecast ends at 2026-11-29 20:00, because more than 10,000 nights are due in the full period',
     )
   })
 })

@@ -27,7 +27,7 @@ describe('an encoding that is named', () => {
     ['utf-16', Buffer.from(`\ufeff${text}`)],
   ])('as %s against the mark of the file is refused', async (encoding, bytes) => {
     await expect(read(bytes, { encoding })).rejects.toThrow(
-      /expected --encoding to match the byte order mark .*, utf-\w+, got "[\w-]+"; leave --encoding out/,
+      /expected --encoding to match the byte order mark .* \(utf-\w+\), got "[\w-]+"; omit --encoding/,
     )
   })
 

@@ -43,7 +43,7 @@ describe('the files of a call', () => {
 
   test('that hold no list are refused when nothing else is named', async () => {
     await expect(found('a.rejected.csv')).rejects.toThrow('correct them in the list itself')
-    await expect(found('config/schedules.csv')).rejects.toThrow('a settings file')
+    await expect(found('config/schedules.csv')).rejects.toThrow('which holds settings')
     await expect(found('*.tsv')).rejects.toThrow('expected files that match *.tsv, got none')
   })
 
@@ -93,7 +93,7 @@ describe('the files of a call', () => {
       const list = await openList(source, options)
       for await (const _ of list.pieces) await writeFile(path, 'q\nbar\nbaz\n')
     }
-    await expect(drain()).rejects.toThrow('got a file that changed')
+    await expect(drain()).rejects.toThrow('changed while it was being read')
     await source.close()
   })
 })

@@ -48,7 +48,7 @@ describe('a file that is no list', () => {
     'but a column under the unknown name %s is not bought with its name',
     async (name) => {
       const text = `${name}\nred shoes\nhats\n`
-      await expect(read(text)).rejects.toThrow(`type --column "${name}" if it is the header`)
+      await expect(read(text)).rejects.toThrow(`use --column "${name}" if it is the header`)
       expect((await read(text, { column: name })).texts).toEqual(['red shoes', 'hats'])
     },
   )

@@ -56,7 +56,7 @@ describe('a file put below another one', () => {
     async (column) => {
       const text = 'keyword,Phrase\na,b\n\nKeyword,Query\nc,d\n'
       await expect(read(text, { column })).rejects.toThrow(
-        /^list\.csv:4: expected .* in the header of this block too, got "Keyword", "Query"; put the block into a file of its own/,
+        /^list\.csv:4: expected .* in the header of this block too, got "Keyword", "Query"; move the block to a separate file/,
       )
     },
   )
@@ -97,7 +97,7 @@ describe('what looks like a header below other lines', () => {
   ])('as in %j is refused with the flags that settle it', async (text, line) => {
     await expect(read(text)).rejects.toThrow(
       new RegExp(
-        `^list\\.csv:${line}: expected a header on the first line.* below lines that may be queries; type --column "\\w+" if it is the header and the lines are not queries.*, --delimiter none if each line is one query$`,
+        `^list\\.csv:${line}: expected a header on the first line.* below lines that may be queries; use --column "\\w+" if it is the header and the lines are not queries.*, or --delimiter none if each line is one query$`,
       ),
     )
     const lines = text.split('\n').filter((each) => each !== '')
@@ -172,7 +172,7 @@ describe('a column with a number', () => {
     'Phrase,Topic\n',
   ])('over a first line that may be a header, as in %j, is refused', async (text) => {
     await expect(read(text, { column: '1' })).rejects.toThrow(
-      /which may be either; type --column "[\w ]+" if it is the header, or --no-header --column 1 if it is a row$/,
+      /which may be a header or a row; use --column "[\w ]+" if it is the header, or --no-header --column 1 if it is a row$/,
     )
   })
 

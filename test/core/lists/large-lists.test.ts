@@ -40,9 +40,7 @@ describe('a list that is larger than it looks', () => {
       Array.from({ length: count }, (_, index) => `Place ${index}`).join('|')
     const text = `q,nums,locations\nfoo,${numbers},${places(201)}\nbar,${numbers},${places(200)}\n`
     const { usable, rejected, queries } = await read(text)
-    expect(rejected).toMatchObject([
-      { line: 2, reason: 'multiplies out to more than 20000 queries' },
-    ])
+    expect(rejected).toMatchObject([{ line: 2, reason: 'expands to more than 20000 queries' }])
     expect(usable).toBe(1)
     expect(queries).toHaveLength(20_000)
   })

@@ -95,7 +95,7 @@ describe('an archive', () => {
       texts(
         zipOf({ 'Countries.csv': 'Country,Clicks\nFrance,1\n', 'Dates.csv': 'Date,Clicks\n1,2\n' }),
       ),
-    ).rejects.toThrow('got "Countries.csv", "Dates.csv"; name one with --sheet')
+    ).rejects.toThrow('got "Countries.csv", "Dates.csv"; choose a table with --sheet')
   })
 
   test('has the file read whose whole name is given, although others end with it', async () => {
@@ -103,7 +103,7 @@ describe('an archive', () => {
     expect(await texts(zipOf(files), { sheet: 'One.csv' })).toEqual([[2, 'boots']])
     expect(await texts(zipOf(files), { sheet: 'a/one.csv' })).toEqual(read)
     await expect(texts(zipOf(files), { sheet: 'two.csv' })).rejects.toThrow(
-      'got "b/two.csv", "c/two.csv"; type --sheet with the whole name of one',
+      'got "b/two.csv", "c/two.csv"; use --sheet with the full name of one of them',
     )
   })
 
@@ -140,7 +140,7 @@ describe('an archive', () => {
     [
       'without a table',
       zipOf({ 'a.json': '{}' }),
-      'expected a table with a query column in list.bin, got "a.json"; name one with --sheet',
+      'expected a table with a query column in list.bin, got "a.json"; choose a table with --sheet',
     ],
     ['of a document', zipOf({ '[Content_Types].xml': '', 'word/document.xml': '' }), 'a document'],
     ['that swells', zipOf({ 'Queries.csv': Buffer.alloc(90_000_000, 'a\n') }), 'expands'],
@@ -259,7 +259,9 @@ describe('JSON lines', () => {
       [1, 'shoes'],
       [70_002, 'hats'],
     ])
-    await expect(texts(lines('country'))).rejects.toThrow('list.bin:70002: expected the fields')
+    await expect(texts(lines('country'))).rejects.toThrow(
+      'list.bin:70002: expected the same fields',
+    )
     const known = `{"query":"shoes","country":null}\n${lines('country').toString()}`
     expect(await texts(Buffer.from(known))).toHaveLength(3)
   })

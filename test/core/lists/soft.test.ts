@@ -144,7 +144,9 @@ describe('the columns of known tools', () => {
 
   test.each(['Locale', 'Market'])('that are not read are warned about: %s', async (name) => {
     const { notices } = await read(`Keyword,${name}\nshoes,us\nhats,de\n`)
-    expect(notices[0]).toContain(`the column "${name}" is not read; type --map "${name}=gl"`)
+    expect(notices[0]).toContain(
+      `the column "${name}" is not read; if it affects the query, map it, for example with --map "${name}=gl"`,
+    )
   })
 })
 

@@ -51,7 +51,7 @@ describe('a list whose encoding is unclear', () => {
       Buffer.from(after),
     ])
     await expect(read(bytes)).rejects.toThrow(
-      `list.csv:3: expected UTF-8 to the end, got other bytes at offset ${Buffer.byteLength(before) + 1}`,
+      `list.csv:3: expected UTF-8 throughout, got an invalid byte at offset ${Buffer.byteLength(before) + 1}`,
     )
   })
 
@@ -73,13 +73,13 @@ describe('a list whose encoding is unclear', () => {
     const good = Buffer.from('keyword,volume\n'.concat('plain words,1\n'.repeat(40_000)))
     const late = Buffer.concat([good, Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x2c, 0x31, 0x0a])])
     await expect(read(late)).rejects.toThrow(
-      `list.csv:40002: expected UTF-8 to the end, got other bytes at offset ${good.length + 3}`,
+      `list.csv:40002: expected UTF-8 throughout, got an invalid byte at offset ${good.length + 3}`,
     )
   })
 
   test('is refused when it is named wrong', async () => {
     await expect(read('q\na\n', { encoding: 'klingon' })).rejects.toThrow('--encoding')
-    await expect(read(latin, { encoding: 'utf-8' })).rejects.toThrow('expected UTF-8 to the end')
+    await expect(read(latin, { encoding: 'utf-8' })).rejects.toThrow('expected UTF-8 throughout')
   })
 
   test('keeps UTF-8 when the first bytes end inside a character', async () => {
@@ -124,7 +124,7 @@ describe('a list whose header is unclear', () => {
 
 describe('a list of several columns without a header', () => {
   const text = 'css grid,100,0.5\nflexbox,200,0.7\nhtml,3,0.1\n'
-  const hint = 'if the file has no header, type --no-header --column 1'
+  const hint = 'if the file has no header, use --no-header --column 1'
   const bare = { header: false, column: '1' }
 
   test('is refused with what to type, and that reads its first line too', async () => {
@@ -149,7 +149,7 @@ describe('a list of several columns without a header', () => {
 
   test('is read by the number of the column that the message names', async () => {
     const second = text.replace(/^/gm, '7,').trimEnd().slice(0, -2)
-    await expect(read(second)).rejects.toThrow('type --no-header --column 2')
+    await expect(read(second)).rejects.toThrow('use --no-header --column 2')
     expect((await read(second, { column: '2' })).texts).toEqual(['css grid', 'flexbox', 'html'])
   })
 
@@ -174,7 +174,7 @@ describe('a list of several columns without a header', () => {
 
   test('that two delimiters fit is refused with the one to type', async () => {
     const twice = 'css;grid,100\nflex;box,200\na;b,n/a\n'
-    await expect(read(twice)).rejects.toThrow('type --delimiter comma --no-header --column 1')
+    await expect(read(twice)).rejects.toThrow('use --delimiter comma --no-header --column 1')
     const { texts } = await read(twice, { ...bare, delimiter: 'comma' })
     expect(texts).toEqual(['css;grid', 'flex;box', 'a;b'])
   })
@@ -205,7 +205,7 @@ describe('a list without queries', () => {
     'but of dates or addresses such as %j is refused, unless each line is said to be one',
     async (text) => {
       await expect(read(text)).rejects.toThrow(
-        /expected a query column .*; type --delimiter none if each line is one query$/,
+        /expected a query column .*; use --delimiter none if each line is one query$/,
       )
       const lines = text.split(/\r?\n/).filter((line) => line !== '')
       expect((await read(text, { delimiter: 'none' })).texts).toEqual(lines)
@@ -232,7 +232,7 @@ describe('a list without queries', () => {
 
   test('but of more blank lines than are looked at is refused as what it is', async () => {
     await expect(read(`${'\n'.repeat(300_000)}keyword\nfoo\n`)).rejects.toThrow(
-      'got blank lines only in its first 256 KiB; remove them',
+      'got only blank lines in the first 256 KiB; remove them',
     )
   })
 

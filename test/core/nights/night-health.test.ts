@@ -23,7 +23,7 @@ describe('a night', () => {
   test.each([
     [{ answered: 0, empty: 0 }, 'none of the 100 queries was answered'],
     [{ answered: 60 }, '60 % of the queries were answered, usually 98 %'],
-    [{ empty: 98, depth: null }, '100 % of the answers have no result, usually 1 %'],
+    [{ empty: 98, depth: null }, '100 % of the answers have no results, usually 1 %'],
     [{ answered: 50, unreadable: 48 }, '49 % of the answers cannot be read, usually 0 %'],
     [
       { answered: 50, unreadable: 48, other_query: 40, paid_refusal: 8 },
@@ -55,7 +55,7 @@ describe('a night', () => {
   test('without earlier nights is suspect only if nearly all of it is wrong', () => {
     expect(odd({ answered: 60, depth: 3, price: 9 }, [])).toEqual([])
     expect(odd({ answered: 40 }, [])).toEqual(['40 % of the queries were answered'])
-    expect(odd({ empty: 98 }, [good, good])).toEqual(['100 % of the answers have no result'])
+    expect(odd({ empty: 98 }, [good, good])).toEqual(['100 % of the answers have no results'])
   })
 })
 

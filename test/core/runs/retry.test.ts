@@ -137,7 +137,7 @@ describe('failed tasks of several runs of one list', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ tasks: 3, reopened: 3 })
     expect(stderr).toContain(`run ${older} stays closed`)
-    expect(stderr).toContain(`that is run ${newer}`)
+    expect(stderr).toContain(`which is now run ${newer}`)
     expect(await mill.states()).toEqual({ failed: 2, open: 3 })
     await mill.drain()
     expect(await reopen({ mill } as Scene, selection(older))).toBe(2)
@@ -158,7 +158,7 @@ describe('failed tasks of several runs of one list', () => {
 describe('a mistyped argument', () => {
   test.each([
     ['retry', ['--run', '999'], 'the number of an existing run, got 999'],
-    ['retry', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
+    ['retry', ['--list', 'nosuch'], '"nosuch"; existing lists: test'],
     ['status', ['--run', '999'], 'the number of an existing run, got 999'],
     ['reparse', ['--run', '999'], 'the number of an existing run, got 999'],
     ['cancel', ['--run', '999'], 'expected run 999 to be open'],
@@ -168,13 +168,13 @@ describe('a mistyped argument', () => {
     ['cancel', ['--run', ''], 'to be a run number, got ""'],
     ['cancel', [], 'expected --run with a run number or --list with a list name, got nothing'],
     ['cancel', ['--run', '1', '--list', 'test'], 'got both'],
-    ['cancel', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
-    ['retry', ['--tag', 'nosuch'], '"nosuch"; tags so far: none'],
-    ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a span like 12h, got monday'],
+    ['cancel', ['--list', 'nosuch'], '"nosuch"; existing lists: test'],
+    ['retry', ['--tag', 'nosuch'], '"nosuch"; existing tags: none'],
+    ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a duration like 12h, got monday'],
     [
       'retry',
       ['--since', '2026-02-30'],
-      'a day like 2026-10-03 or a span like 12h, got 2026-02-30',
+      'a day like 2026-10-03 or a duration like 12h, got 2026-02-30',
     ],
     ['retry', ['--budget', 'much'], 'expected --budget to be a whole number from 1 up, got much'],
   ])('%s %s exits with 2 and lists the valid values', async (job, flags, said) => {

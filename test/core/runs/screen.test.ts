@@ -103,9 +103,9 @@ describe('the status', () => {
     const shown = formatStatus(
       view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
     )
-    expect(shown).toContain('credits suffice for 200 of them, about 4 min')
+    expect(shown).toContain('the credits are enough for 200 of them, about 4 min')
     expect(shown).toContain(
-      'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops at 200 of 300',
+      'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops after 200 of 300 queries',
     )
   })
 
@@ -118,7 +118,7 @@ describe('the status', () => {
 
   test('says how many runs it leaves out', () => {
     expect(formatStatus(view({ older: 7 }))).toContain(
-      'and 7 older; to see a run: npm run status -- --run N',
+      'and 7 older runs; to see one: npm run status -- --run N',
     )
     expect(formatStatus(view())).not.toContain('older')
   })
@@ -128,7 +128,7 @@ describe('the status', () => {
     [
       'a budget that was spent needs a greater one',
       { unaffordable: 2 },
-      'the budget of run 9 or of the list list-9 is used up: npm run budget; npm run retry -- --run 9 --state unaffordable',
+      'the budget of run 9 or of the list list-9 is used up; see npm run budget, then run: npm run retry -- --run 9 --state unaffordable',
     ],
   ])('names the next step for the newest incomplete run: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]

@@ -130,7 +130,7 @@ describe('a wrong clock', () => {
       ['2027-10-02', 'late'],
     ])
     expect(table.told.filter((line) => line.includes('later than'))).toEqual([
-      "words had been decided until 2027-10-02 14:00 Europe/Berlin, which is later than the database's clock; the schedule starts again from now",
+      "nights of words had been decided until 2027-10-02 14:00 Europe/Berlin, which is later than the database's clock; the schedule continues from the current time",
     ])
   })
 
@@ -213,7 +213,7 @@ describe('a night cut short by lack of credits', () => {
     ])
     const [first, second] = await table.nights()
     expect(first).toMatchObject({ outcome: 'ran' })
-    expect(first?.note).toContain('closed as partial, 0 of 2 tasks done')
+    expect(first?.note).toContain('closed as partial with 0 of 2 tasks done')
     expect(second).toMatchObject({ outcome: 'ran', note: null })
   })
 

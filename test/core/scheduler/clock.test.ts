@@ -78,7 +78,7 @@ describe('the clock of the nights', () => {
     await ticked(2)
     stop.abort()
     await kept
-    expect(said).toEqual(["the queue's clock does not tick: restarting it"])
+    expect(said).toEqual(["the queue's clock has stopped and is being restarted"])
   })
 
   test('is not restarted while the queue wakes another scheduler', async () => {
@@ -121,7 +121,7 @@ describe('the clock of the nights', () => {
     stop.abort()
     await kept
     expect(said).toHaveLength(2)
-    expect(said[1]).toContain("the queue's clock does not start: ")
+    expect(said[1]).toContain("the queue's clock could not be started: ")
     expect(scheduler.closed).toBe(1)
   })
 })

@@ -68,7 +68,7 @@ describe('the command for nights', () => {
     expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d\d(, )?){3}\n/)
     expect(before.stdout).toContain('none yet')
     expect(before.stdout).toContain('OVERDUE')
-    expect(before.stdout).toContain('refused, line 3: cron: expected five cron fields')
+    expect(before.stdout).toContain('line 3 was refused: cron: expected five cron fields')
 
     expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(0)
     const after = await run('nightly', ['--show', '--json', '--file', file], env)
@@ -166,7 +166,7 @@ describe('the command for nights', () => {
     )
     await lookedBefore('often', '*/10 * * * *')
     const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
-    expect(stderr).toMatch(/^OVERDUE: often, due .*: it still waits for an older run/m)
+    expect(stderr).toMatch(/^OVERDUE: often, due .*: the night is still waiting for an older run/m)
     expect(code).toBe(1)
   })
 

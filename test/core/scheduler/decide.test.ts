@@ -60,7 +60,7 @@ describe('a due time', () => {
 
   test('reports the progress of the run that blocks it', () => {
     expect(decide(scheduleOf(), factsOf({ busy }))).toMatchObject({
-      note: 'run 7 of 2026-10-02 was still in progress, 40 of 100 tasks done',
+      note: 'run 7 of 2026-10-02 was still in progress, with 40 of 100 tasks done',
     })
   })
 })

@@ -82,7 +82,7 @@ describe('schedules in the tables', () => {
   test('are overdue if they are on and no outcome was recorded for hours', async () => {
     const overdue = await overdueNights(database.db)
     expect(overdue.map(({ schedule }) => schedule)).toEqual(['hourly'])
-    expect(overdue[0]?.problem).toContain('is the scheduler running?')
+    expect(overdue[0]?.problem).toContain('check that the scheduler is running')
   })
 
   test('are summarized with their next time, except those with an invalid pattern', async () => {

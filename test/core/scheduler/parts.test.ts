@@ -49,11 +49,11 @@ describe('the shares of lists', () => {
       {
         line: 3,
         problem:
-          'share: expected shares that add up to at most 100 %, of which earlier lines have 40 %, got 70 %',
+          'share: expected shares that add up to at most 100 %, of which earlier lines use 40 %, got 70 %',
       },
       {
         line: 4,
-        problem: 'share: expected the 40 % that line 2 gives the same list, or nothing, got 50 %',
+        problem: 'share: expected 40 %, as on line 2 for the same list, or nothing, got 50 %',
       },
     ])
     expect(found.schedules.map(({ line: number, part }) => [number, part])).toEqual([

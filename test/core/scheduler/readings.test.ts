@@ -75,9 +75,9 @@ describe('a night', () => {
     const [, changed] = await table.nights()
     expect(changed?.outcome).toBe('ran')
     expect(changed?.note).toContain(
-      'to have 2 columns, as when its format was last confirmed, got 3',
+      'to have 2 columns, as it did when its format was last confirmed, got 3',
     )
-    expect(changed?.note).toContain('the queries read last are used')
+    expect(changed?.note).toContain('the queries from the last reading are used')
     // After a manual enqueue, the next night reads the new format.
     await table.answerAll()
     await planList({ db: table.db, supplier }, order('Phrase,Market,Extra\nboots,de,2\n', reading))

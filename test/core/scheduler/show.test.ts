@@ -74,7 +74,7 @@ describe('schedules as text', () => {
     expect(page).toContain('off (off): At 02:00, UTC')
     expect(page).toMatch(/next +never: the schedule is off$/m)
     expect(page).toMatch(/recent +none in the last 7 days$/m)
-    expect(page).toContain('refused, line 3: cron: expected five cron fields')
+    expect(page).toContain('line 3 was refused: cron: expected five cron fields')
     expect(formatNights({ schedules: [], refusals: [] })).toBe('No schedule can be used.')
   })
 })

@@ -15,14 +15,14 @@ const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(l
 describe('a body that is not an answer', () => {
   test.each([
     ['', 'an empty body'],
-    ['<html></html>', 'expected JSON, got 13 bytes of something else'],
+    ['<html></html>', 'expected JSON, got 13 bytes that are not JSON'],
     ['null', 'got null'],
     ['[]', 'got a list'],
     ['"x"', 'got a string'],
     ['7', 'got a number'],
     [nested(65), 'at most 64 levels'],
     [nested(100_000), 'at most 64 levels'],
-    ['{"a":1e400}', 'got a greater number'],
+    ['{"a":1e400}', 'got a larger number'],
     [Buffer.from([0xff, 0xfe, 0x7b, 0x00]), 'expected JSON'],
   ])('%.20s is stored with the reason and without rows', (body, reason) => {
     const answer = read(body)

@@ -35,7 +35,7 @@ test.runIf(mounts)(
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
     expect(stderr).toContain(
-      '16 paid answers could not be written to the database: the next worker',
+      '16 paid answers could not be written to the database; the next worker',
     )
     expect(code).toBe(0)
     await allow(mill, 'raw_answers')
@@ -68,7 +68,7 @@ test.runIf(mounts)(
       .toBe(3)
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
-    expect(stderr).toContain('1 paid answer could not be written to the database: the next worker')
+    expect(stderr).toContain('1 paid answer could not be written to the database; the next worker')
     expect(stderr).toContain('1 paid answer lost (0 credits, 1 without a price)')
     expect(stderr).not.toContain('    at ')
     expect(code).toBe(5)

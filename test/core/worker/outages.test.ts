@@ -35,8 +35,8 @@ describe('the outages recorded by a worker', () => {
       outages.markDatabase(away, (line) => said.push(line))
     }
     expect(said).toEqual([
-      'the database is unreachable: no call starts until it is back',
-      'the database is back',
+      'the database is unreachable; no calls start until it is available again',
+      'the database is available again',
     ])
   })
 

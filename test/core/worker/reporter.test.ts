@@ -81,7 +81,7 @@ describe('a drain', () => {
     )
     const { stderr } = await run('work', ['--drain'], mill.env)
     const said = stderr.split('\n').filter((line) => line.startsWith('waiting'))
-    expect(said).toEqual([`waiting until ${rows[0]?.until} to try "query 1" again (TIMEOUT)`])
+    expect(said).toEqual([`waiting until ${rows[0]?.until} to retry "query 1" (TIMEOUT)`])
     expect(await mill.states()).toEqual({ answered: 2 })
   })
 })

@@ -78,12 +78,12 @@ async function openSteps() {
 describe('the reservation step', () => {
   test('reserves credits for a task, and shows that the database is back', async () => {
     const { tools, steps, moments, said } = await openSteps()
-    tools.outages.mark('a database that can be written', true)
+    tools.outages.mark('a writable database', true)
     const { granted } = await steps.reserve([task(1)])
     expect([...granted.keys()]).toEqual([1])
     expect(tools.spender.givenUp.size).toBe(0)
     expect(tools.outages.mute).toBe(false)
-    expect(said).toEqual(['the database is back'])
+    expect(said).toEqual(['the database is available again'])
     expect(moments).toEqual(['before_reserve', 'reserved'])
   })
 })

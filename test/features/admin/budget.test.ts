@@ -55,7 +55,7 @@ describe('npm run budget', () => {
     expect(await budget('5')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        'expected a budget of at least 6 credits for list test, got 5',
+        'expected a budget of at least 6 credits for list test, which has used or held them',
       ),
     })
     await mill.plan(queries(6))
@@ -65,7 +65,7 @@ describe('npm run budget', () => {
   test.each([
     [['--credits', '5'], 'expected --list with --credits or --none'],
     [['--list', 'test'], 'expected --credits with the monthly limit of list test'],
-    [['--list', 'nosuch', '--credits', '5'], '"nosuch"; lists so far: test'],
+    [['--list', 'nosuch', '--credits', '5'], '"nosuch"; existing lists: test'],
     [['--list', 'test', '--credits', 'much'], 'expected --credits to be a whole number'],
   ])('%s exits with 2 and says what is expected', async (flags, said) => {
     const { mill } = await openScene()

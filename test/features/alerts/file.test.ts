@@ -113,7 +113,7 @@ describe('a file of rules', () => {
       'alerts.csv:7: domain: expected nothing for new_feature, got "ours.com"',
       'alerts.csv:8: alert: expected a short name of letters, digits, spaces, ".", "_" or "-", got nothing',
       'alerts.csv:9: threshold: expected a whole number of positions from 1 to 100, got "2.5"',
-      'alerts.csv:10: expected 11 cells as in the header, got 13; put quotes around a cell that holds a comma',
+      'alerts.csv:10: expected 11 cells, as in the header, got 13; put quotes around a cell that contains a comma',
     ])
   })
 

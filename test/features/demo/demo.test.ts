@@ -58,7 +58,7 @@ test('a month with faults gives each faulty night and nothing else, and a statem
   expect(ended.stdout).toContain('npm run statement -- --account demo-month')
   const suspects = nights.filter(({ suspect }) => suspect)
   expect(suspects.map(({ why }) => why)).toEqual([
-    expect.stringContaining('100 % of the answers have no result'),
+    expect.stringContaining('100 % of the answers have no results'),
     expect.stringMatching(/answers are 1\.\d results deep/),
     expect.stringContaining('of the queries were answered, usually 100 %'),
     expect.stringContaining('100 % of the answers cannot be read'),

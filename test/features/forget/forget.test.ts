@@ -44,7 +44,7 @@ describe('npm run forget', () => {
     expect(await run('verify', [], mill.env)).toMatchObject({ code: 0 })
     expect(await forget('--list', 'airships', '--yes')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('lists so far: boots'),
+      stderr: expect.stringContaining('existing lists: boots'),
     })
   })
 
