@@ -12,7 +12,7 @@ import { scrubbedReason, type Secret } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
 import { HostGuard, readPassword, Sessions, urlHost } from './guard.ts'
-import { LiveRooms } from './live.ts'
+import { LivePages } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
@@ -124,7 +124,7 @@ export async function serveDesk(
   const tables = new DeskTables(config, report)
   const sessions = password === null ? null : new Sessions(password, port)
   const guard = new HostGuard(host, publicUrl, sessions)
-  const live = new LiveRooms({ config, tables, report }, pages)
+  const live = new LivePages({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,

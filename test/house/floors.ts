@@ -43,7 +43,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/desk/pages/query-read.ts',
     'src/desk/pages/query.ts',
     'src/desk/pages/ways.ts',
-    'src/desk/place.ts',
+    'src/desk/page.ts',
     'src/desk/report/command.ts',
     'src/desk/report/page.ts',
     'src/desk/tables.ts',
