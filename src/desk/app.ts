@@ -54,7 +54,7 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   return app
 }
 
-async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage): Promise<Response> {
+async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage) {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
   const reading = await openReading(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
@@ -62,17 +62,11 @@ async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage): 
   return c.html(layOut(view, place, frameOf(parts, page)), 200, pageHeaders)
 }
 
-async function showProblem(
-  c: Context<DeskEnv>,
-  parts: DeskParts,
-  thrown: unknown,
-): Promise<Response> {
+async function showProblem(c: Context<DeskEnv>, parts: DeskParts, thrown: unknown) {
   const error = await parts.tables.explain(thrown)
   const { status, view, again, bug } = problemOf(error)
   if (bug)
-    parts.report(
-      `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
+    parts.report(`${c.req.path}: ${(error instanceof Error && error.stack) || String(error)}`)
   // A rejected visitor must not learn anything about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = { ...frameOf(parts, null), again, ...(known ? {} : { pages: [], leave: false }) }

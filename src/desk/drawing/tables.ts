@@ -15,7 +15,6 @@ export interface Column<Row> {
   readonly look?: 'n' | 'word' | undefined
 }
 
-/** Declares a column: its heading, and the field or function that gets its value from a row. */
 interface ColumnKind<Value> {
   <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>
@@ -26,7 +25,6 @@ export const column = {
   word: kindOf<Content>((value) => value, 'word'),
   text: kindOf<string | null>(given),
   number: kindOf<number | null>(amount, 'n'),
-  /** Content that is aligned like a number. */
   right: kindOf<Content>((value) => value, 'n'),
   share: kindOf<number | null>(percent, 'n'),
   change: kindOf<number>(change, 'n'),
@@ -41,14 +39,10 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// Number of columns that a phone shows. If only one more column is left, it is shown too, because a control to unfold
-// it would take as much space.
+// A phone shows one more column if no other is left, because a control to unfold it would take as much space.
 const phoneColumns = 4
 
-/**
- * Draws a table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and
- * the other columns unfold.
- */
+/** Draws a table. On a phone, each row is a card with the first columns, and the other columns unfold. */
 export function table<Row>(
   name: string,
   rows: readonly Row[],
@@ -92,13 +86,11 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html | string {
 }
 
 interface TableTitles extends Titles {
-  /** Name of the table. The default is the title. */
   readonly name?: string
   /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 
-/** Draws a section with a table. If there are no rows, shows the `empty` text instead, with the command to run. */
 export function tableSection<Row>(
   { empty, name, ...titles }: TableTitles,
   rows: readonly Row[],
