@@ -57,12 +57,14 @@ export function to(href: string | null, text: Html | string | number): Html {
 export interface Titles {
   readonly id: string
   readonly title: Html | string
+  /** Number of all rows, shown behind the title. */
+  readonly count?: number
   readonly about?: Html | string | null
 }
 
-export function section({ id, title, about = null }: Titles, body: Content): Html {
+export function section({ id, title, count, about = null }: Titles, body: Content): Html {
   return html`<section id="${id}">
-    <h2>${title}</h2>
+    <h2>${title}${count === undefined ? null : ` (${numberText(count)})`}</h2>
     ${about === null ? null : html`<p class="soft">${about}</p>`} ${body}
   </section>`
 }

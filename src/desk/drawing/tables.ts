@@ -86,19 +86,18 @@ function headOf<Row>({ head, sorting }: Column<Row>): Html | string {
 }
 
 interface TableTitles extends Titles {
-  readonly name?: string
-  /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
+  readonly title: string
+  /** Text that is shown if there are no rows, with the command to run. Omit it for a table that always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 
 export function tableSection<Row>(
-  { empty, name, ...titles }: TableTitles,
+  { empty, ...titles }: TableTitles,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): Html {
-  if (rows.length === 0 && empty !== undefined) {
-    return section(titles, typeof empty === 'string' ? nothing(empty) : nothing(...empty))
+  if (rows.length > 0 || empty === undefined) {
+    return section(titles, table(titles.title, rows, columns))
   }
-  const called = name ?? (typeof titles.title === 'string' ? titles.title : titles.id)
-  return section(titles, table(called, rows, columns))
+  return section(titles, typeof empty === 'string' ? nothing(empty) : nothing(...empty))
 }

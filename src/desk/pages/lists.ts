@@ -49,24 +49,20 @@ export const listsPage = definePage({
             'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
             npmRun('enqueue inputs/keywords.csv'),
           )
-        : tableSection(
-            { id: 'lists', title: html`Lists (${amount(lists.length)})`, name: 'Every list' },
-            lists,
-            [
-              column.plain('List', ({ id, name }) => toList(place, id, name)),
-              column.number('Queries', 'members'),
-              column.word('Newest run', ({ runDate, state }) =>
-                runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
-              ),
-              column.right('Rejected lines', ({ id, rejected }) =>
-                rejected === null || rejected === 0
-                  ? amount(rejected)
-                  : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
-              ),
-              column.number('Credits in 30 days', 'credits'),
-              column.text('Read from', 'source'),
-            ],
-          ),
+        : tableSection({ id: 'lists', title: 'Lists', count: lists.length }, lists, [
+            column.plain('List', ({ id, name }) => toList(place, id, name)),
+            column.number('Queries', 'members'),
+            column.word('Newest run', ({ runDate, state }) =>
+              runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
+            ),
+            column.right('Rejected lines', ({ id, rejected }) =>
+              rejected === null || rejected === 0
+                ? amount(rejected)
+                : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
+            ),
+            column.number('Credits in 30 days', 'credits'),
+            column.text('Read from', 'source'),
+          ]),
   }),
 })
 

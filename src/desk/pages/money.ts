@@ -242,7 +242,6 @@ export const statementPage = definePage({
         {
           id: 'sums',
           title: 'Changes',
-          name: 'Balance changes',
           empty: [
             'No balance was reported in this period. A statement begins with the first answer.',
             npmRun('statement'),
@@ -270,7 +269,6 @@ function drawEvents(events: readonly NamedEvent[], { zone }: PagePlace): Html {
       id: 'events',
       title: 'Changes that our calls do not fully explain',
       about: events.length > mostEvents ? `The newest ${mostEvents} of ${events.length}.` : null,
-      name: 'Events',
     },
     events.slice(-mostEvents).toReversed(),
     [

@@ -146,7 +146,6 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
       id,
       title,
       about: 'Our domains, or all if none is ours; compared with the previous answer.',
-      name: 'Moves',
       empty: [text, `${npmRun('domains --')} list`],
     },
     moves,

@@ -141,7 +141,6 @@ function newest(entries: readonly CalendarEntry[], place: PagePlace): Html {
       id: 'newest',
       title: 'The newest nights',
       about: entries.length > listed ? `The newest ${listed} of ${entries.length}.` : null,
-      name: 'Nights',
     },
     entries.slice(0, listed),
     [

@@ -2,10 +2,16 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
+import { readCalendar } from '../../core/nights/nights.ts'
 import { nextStep } from '../../core/runs/screen.ts'
-import type { AlertRow } from '../../features/alerts/statements.ts'
+import { readTables } from '../../core/runs/status-command.ts'
+import { readLiveWorkers } from '../../core/runs/waits.ts'
+import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
+import { readHeldDays, readOursOn } from '../../features/analysis/domains.ts'
 import { change, type Html, html, numberText } from '../drawing/html.ts'
 import {
   amount,
@@ -24,11 +30,18 @@ import {
 } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { daysBefore } from '../address.ts'
-import { definePage, type PagePlace } from '../page.ts'
-import { drawShares } from './domain.ts'
+import { definePage, type DeskReading, type PagePlace } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
+import { drawShares, readMarks } from './domain.ts'
 import { drawDay } from './nights.ts'
-import { type Gain, rankRanges } from './keywords-read.ts'
-import { type OverviewFound, readOverview, type ShareStanding } from './overview-read.ts'
+import {
+  chooseDays,
+  type Gain,
+  type KeywordDays,
+  rankRanges,
+  readGains,
+  readKeywordCounts,
+} from './keywords-read.ts'
 import { toDomain, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 export const overviewPage = definePage({
@@ -46,6 +59,122 @@ export const overviewPage = definePage({
   }),
 })
 
+export type OverviewFound = Awaited<ReturnType<typeof readOverview>>
+type Standing = NonNullable<OverviewFound['standing']>
+
+const trendDays = 30
+const shownNights = 14
+const shownGains = 5
+const mostAlerts = 500
+const mostLines = 7
+
+export async function readOverview(
+  reading: Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>,
+  day: string | null = null,
+) {
+  const forecast = await reading.forecast()
+  const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
+  return reading.books(async (db) => ({
+    standing,
+    forecast,
+    state: await readTables({ ...reading.mill, db }, null),
+    workers: await readLiveWorkers(db),
+    nights: await readCalendar(db, {
+      since: daysBefore(reading.today, shownNights - 1),
+      until: reading.today,
+      limit: 200,
+    }),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: true, limit: mostAlerts }),
+  }))
+}
+
+async function readStanding(db: Database, memory: object, day: string | null) {
+  const days = await chooseDays(db, { day, since: null })
+  if (days === null) return null
+  const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days
+  const span = { since: daysBefore(days.now.day, trendDays - 1), until: days.now.day }
+  const { ours, named } = await readNamed(db, span.until)
+  const domains = named.slice(0, mostLines)
+  return {
+    days,
+    week,
+    ours,
+    ...(await cached.get(memory, keyOf(days, week), () => readChanges(db, days, week))),
+    rivals: await readShareChanges(db, days, ours),
+    shares: await readHeldDays(db, { domains, tag: '*', ...span }),
+    ...(await readMarks(db, span)),
+  }
+}
+
+const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
+
+/** Key for caching the changes between the given days; null if one of the days is not stored. */
+function keyOf(days: KeywordDays, week: KeywordDays): string | null {
+  const versions = [days.now, days.before, week.before].map(({ stored }) => stored)
+  return versions.includes(null) ? null : versions.join(' ')
+}
+
+async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
+  const gains = async (won: boolean) => ({
+    keywords: await readGains(db, days, { what: 'keyword', won, limit: shownGains }),
+    pages: await readGains(db, days, { what: 'page', won, limit: shownGains }),
+  })
+  return {
+    counts: { day: await readKeywordCounts(db, days), week: await readKeywordCounts(db, week) },
+    won: await gains(true),
+    lost: await gains(false),
+  }
+}
+
+/** Reads our own domains on a day, and all named domains: first our own, then competitors' domains. */
+export async function readNamed(db: Database, day: string) {
+  const ours = await readOursOn(db, day)
+  const rivals = await db
+    .selectFrom('rival_domains')
+    .select('domain')
+    .distinct()
+    .where((eb) => eb.or([eb('since', 'is', null), eb('since', '<=', day)]))
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>=', day)]))
+    .orderBy('domain')
+    .execute()
+  return { ours, named: [...new Set([...ours, ...rivals.map(({ domain }) => domain)])] }
+}
+
+async function readShareChanges(
+  db: Database,
+  { now, before }: KeywordDays,
+  ours: readonly string[],
+) {
+  const view = sql<{
+    domain: string
+    run_date: string
+    tag: string
+    share_of_voice: number | null
+  }>`analysis.share_of_voice`
+  const sides = db
+    .selectFrom(view.as('held'))
+    .select('domain')
+    .select((eb) => {
+      const shareOn = (day: string) =>
+        eb.fn.coalesce(
+          eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
+          eb.lit(0),
+        )
+      return [shareOn(now.day).as('share'), shareOn(before.day).as('previous')]
+    })
+    .where('tag', '=', '*')
+    .where((eb) => eb('run_date', '=', eb.fn.any(eb.val([now.day, before.day]))))
+    .where((eb) => eb.not(eb('domain', '=', eb.fn.any(eb.val([...ours])))))
+    .groupBy('domain')
+  return db
+    .selectFrom(sides.as('sides'))
+    .selectAll()
+    .orderBy(({ eb, fn }) => fn('abs', [eb('share', '-', eb.ref('previous'))]), 'desc')
+    .orderBy('domain')
+    .limit(4 * shownGains)
+    .execute()
+}
+
 const noAnswers = nothing(
   'No list has been read. Visibility, ranks and changes will be shown here.',
   npmRun('enqueue inputs/keywords.csv'),
@@ -61,7 +190,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 }
 
 /** Combined click share of all of our own domains on a day; null if the share is unknown. */
-function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
+function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // If the day has no share, the most recent share before that day is used.
   const last = own.reduce(
@@ -166,7 +295,7 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   </section>`
 }
 
-function drawStanding(found: ShareStanding, place: PagePlace): Html {
+function drawStanding(found: Standing, place: PagePlace): Html {
   return html`${drawTiles(found, place)}
     ${
       found.shares.length === 0
@@ -185,7 +314,7 @@ function drawStanding(found: ShareStanding, place: PagePlace): Html {
     <div class="pair">${drawGains('won', found, place)} ${drawGains('lost', found, place)}</div>`
 }
 
-function drawTiles(found: ShareStanding, place: PagePlace): Html {
+function drawTiles(found: Standing, place: PagePlace): Html {
   const { days, week, counts } = found
   const now = ourShare(found, days.now.day)
   const since = (day: string) => {
@@ -207,7 +336,7 @@ function drawTiles(found: ShareStanding, place: PagePlace): Html {
   ])
 }
 
-function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
+function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
   const { day } = counts
   const ranked = day['1-3'] + day['4-10'] + day['11-20'] + day['21+']
   const rows = rankRanges.map((range) => {
@@ -237,7 +366,7 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
   )
 }
 
-function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
+function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
   return tableSection(
     {
       id: 'competitors',
@@ -256,7 +385,7 @@ function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
 
 function drawGains(
   id: 'won' | 'lost',
-  { [id]: { keywords, pages }, days }: ShareStanding,
+  { [id]: { keywords, pages }, days }: Standing,
   place: PagePlace,
 ): Html {
   const rank = (value: number | null) => value ?? '–'

@@ -5,6 +5,10 @@ import { groupBy } from '../../base/query.ts'
 import {
   readKeptBody,
   readNeighbours,
+  readQueryFacts,
+  readSerp,
+  readSerpResults,
+  readSerpWords,
   type SerpResult,
   type SerpWords,
 } from '../../features/analysis/query-facts.ts'
@@ -26,7 +30,6 @@ import {
 import { column, table } from '../drawing/tables.ts'
 import { definePage, type FilePage, type PagePlace } from '../page.ts'
 import { chooser, dayField } from './choose.ts'
-import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
 
 export const queryNightPage = definePage({
@@ -56,6 +59,25 @@ async function readNight(
   const answer = await readNightAnswer(db, id, day)
   const other = beside === null ? null : await readNightAnswer(db, id, beside)
   return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
+}
+
+type NightAnswer = NonNullable<Awaited<ReturnType<typeof readNightAnswer>>>
+
+export async function expectQuery(db: Database, id: string) {
+  const query = await readQueryFacts(db, id)
+  if (query === null) throw new NotThere('There is no such query in any list.')
+  return query
+}
+
+/** Reads the answer for a day; null if no answer is shown. */
+export async function readNightAnswer(db: Database, query: string, day: string) {
+  const serp = await readSerp(db, query, day)
+  if (serp === null) return null
+  return {
+    serp,
+    results: await readSerpResults(db, serp.search),
+    words: await readSerpWords(db, serp.search),
+  }
 }
 
 function content(found: NightFound, place: PagePlace): Html {

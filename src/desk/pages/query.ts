@@ -2,9 +2,20 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
-import type { ShownResult } from '../../features/analysis/query-facts.ts'
+import { readNotesBetween } from '../../features/analysis/notes.ts'
+import {
+  readDayRanks,
+  readFirstResults,
+  readInteresting,
+  readQueryDays,
+  readSaidOf,
+  readVariants,
+  type ShownResult,
+} from '../../features/analysis/query-facts.ts'
+import { type AskedSpan, readSpan } from '../../features/analysis/span.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { drawPicture } from '../drawing/lines.ts'
 import {
@@ -21,8 +32,7 @@ import {
 import { column, type Column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedDomains, askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
-import { drawWords, resultTable } from './query-night.ts'
-import { type QueryFound, readQueryPage } from './query-read.ts'
+import { drawWords, expectQuery, readNightAnswer, resultTable } from './query-night.ts'
 import { askedAs, nameVariants, toDomain, toList, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 export const queryPage = definePage({
@@ -43,6 +53,38 @@ export const queryPage = definePage({
   }),
 })
 
+type QueryFound = Awaited<ReturnType<typeof readQueryPage>>
+
+const mostShown = 6
+const firstResults = { places: 20, most: 60 }
+
+async function readQueryPage(
+  db: Database,
+  asked: { id: string; span: AskedSpan; domains: readonly string[] },
+) {
+  const query = await expectQuery(db, asked.id)
+  const span = await readSpan(db, asked.span)
+  const days = await readQueryDays(db, { query: query.id, ...span })
+  const last = days.find(({ search }) => search !== null)
+  const interesting = await readInteresting(db, { search: last?.search ?? null, day: span.until })
+  const ours = new Set(interesting.filter((one) => one.ours).map(({ domain }) => domain))
+  // Requested domains come first, then our own domains, then the highest-ranking domains.
+  const all = new Set([...asked.domains, ...interesting.map(({ domain }) => domain)])
+  const names = [...all].slice(0, mostShown)
+  return {
+    query,
+    span,
+    days,
+    newest: last === undefined ? null : await readNightAnswer(db, query.id, last.runDate),
+    shown: names.map((domain) => ({ domain, ours: ours.has(domain) })),
+    said: await readSaidOf(db, query.id),
+    variants: await readVariants(db, [query.q]),
+    ranks: await readDayRanks(db, { query: query.id, ...span }, names),
+    notes: await readNotesBetween(db, span),
+    first: await readFirstResults(db, { query: query.id, ...span }, firstResults),
+  }
+}
+
 const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   answered: 'good',
   reused: 'good',
@@ -54,31 +96,27 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
 
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
-  return tableSection(
-    { id: 'nights', title: 'Nights, and what they cost', name: 'Nights of this query' },
-    days,
-    [
-      column.word('Day', ({ runDate: day, search }) =>
-        search === null ? day : toNight(place, query.id, { day }),
-      ),
-      column.word('Changes', ({ runDate: day, search }) => {
-        const beside = search === null ? null : dayBefore(days, { runDate: day, search })
-        if (beside === null) return unknown
-        return toNight(place, query.id, { day, beside, text: `since ${beside}` })
-      }),
-      column.right('Run', ({ run }) => toRun(place, run)),
-      column.plain('List', ({ listId, list }) => toList(place, listId, list)),
-      column.word(
-        'State',
-        ({ state, errorCode }) =>
-          html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
-      ),
-      column.number('Depth', 'depth'),
-      column.number('Calls', 'calls'),
-      column.number('Credits', 'credits'),
-      column.word('Answered', ({ fetchedAt }) => instant(fetchedAt, place.zone)),
-    ],
-  )
+  return tableSection({ id: 'nights', title: 'Nights, and what they cost' }, days, [
+    column.word('Day', ({ runDate: day, search }) =>
+      search === null ? day : toNight(place, query.id, { day }),
+    ),
+    column.word('Changes', ({ runDate: day, search }) => {
+      const beside = search === null ? null : dayBefore(days, { runDate: day, search })
+      if (beside === null) return unknown
+      return toNight(place, query.id, { day, beside, text: `since ${beside}` })
+    }),
+    column.right('Run', ({ run }) => toRun(place, run)),
+    column.plain('List', ({ listId, list }) => toList(place, listId, list)),
+    column.word(
+      'State',
+      ({ state, errorCode }) =>
+        html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
+    ),
+    column.number('Depth', 'depth'),
+    column.number('Calls', 'calls'),
+    column.number('Credits', 'credits'),
+    column.word('Answered', ({ fetchedAt }) => instant(fetchedAt, place.zone)),
+  ])
 }
 
 /** The previous day with a different answer; null if there is no such day. */
@@ -140,7 +178,6 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
       id: 'lists',
       title: 'Lists',
       about: 'Its current settings in lists.',
-      name: 'Lists that contain it',
     },
     said,
     [

@@ -21,7 +21,7 @@ import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/
 import { readSnapshot } from '../../features/analysis/snapshot.ts'
 import { findTarget, promisedFormat, writeTarget } from '../../features/analysis/target.ts'
 import { readReport, renderPage } from './page.ts'
-import { readOverview } from '../pages/overview-read.ts'
+import { readOverview } from '../pages/overview.ts'
 import { renderSummary, sendSummary, summarise } from './summary.ts'
 
 type SliceFlag = (typeof sliceFlags)[number]

@@ -6,8 +6,13 @@ import type { Config } from '../../base/config.ts'
 import { Misuse } from '../../base/errors.ts'
 import { post, refusalOf } from '../../features/notifications/webhook.ts'
 import { html, numberText } from '../drawing/html.ts'
-import type { OverviewFound } from '../pages/overview-read.ts'
-import { creditsOf, groupAlerts, overviewLead, tasksOf } from '../pages/overview.ts'
+import {
+  creditsOf,
+  groupAlerts,
+  overviewLead,
+  type OverviewFound,
+  tasksOf,
+} from '../pages/overview.ts'
 
 type Summary = ReturnType<typeof summarise>
 
