@@ -6,10 +6,7 @@ import { amount, type Content, given, nothing, percent, section, type Titles, to
 export interface Column<Row> {
   readonly head: string
   /** If set, the heading is a link that sorts. */
-  readonly sorting?: {
-    readonly href: string | null
-    readonly order: 'ascending' | 'descending' | null
-  }
+  readonly sorting?: { href: string | null; order: 'ascending' | 'descending' | null } | null
   readonly cell: (row: Row) => Content
   /** Appearance of the cells. Numbers (`n`) are right-aligned, and words (`word`) are not wrapped. */
   readonly look?: 'n' | 'word' | undefined
@@ -79,8 +76,8 @@ function orderOf<Row>({ sorting }: Column<Row>): Html | null {
   return order === null ? null : html` aria-sort="${order}"`
 }
 
-function headOf<Row>({ head, sorting }: Column<Row>): Html | string {
-  if (sorting === undefined) return head
+function headOf<Row>({ head, sorting = null }: Column<Row>): Html | string {
+  if (sorting === null) return head
   const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }

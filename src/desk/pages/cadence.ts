@@ -122,10 +122,7 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     ])}`
 }
 
-/**
- * Draws the share of new results for each list and each round of related searches. The share indicates when to stop
- * expanding a list.
- */
+/** Draws the share of new results in each round of related searches, which shows when to stop expanding a list. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   return section(

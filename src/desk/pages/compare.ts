@@ -19,7 +19,6 @@ import { toDomain } from './ways.ts'
 const mostDomains = 6
 const mostDays = 120
 
-/** The queries with a tag on a day. */
 interface Side {
   readonly label: string
   readonly day: string
@@ -101,7 +100,7 @@ function form({ a, b, domains, names }: CompareFound, place: PagePlace): Html {
     const known = labels.some(([value]) => value === label) || label === '*'
     const words = known ? labels : [[label, label] as const, ...labels]
     return [
-      selectField(`label_${name}`, `${name.toUpperCase()}: keywords`, { words, value: label }),
+      selectField(`label_${name}`, `${name.toUpperCase()}: keywords`, words, label),
       dayField(`day_${name}`, 'on', day),
     ]
   }

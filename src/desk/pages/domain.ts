@@ -84,7 +84,6 @@ export async function versionOf(
   return version === null ? null : JSON.stringify([version, since, until, compared.since, name])
 }
 
-/** Data shared by all domains for the same days. */
 export type DomainDays = Awaited<ReturnType<typeof readDays>>
 
 export async function readDays(db: Database, asked: AskedSpan) {
@@ -173,7 +172,6 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
     </div>`
 }
 
-/** Draws a domain's gains and losses between two days, and the domains that took its positions. */
 function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -302,7 +300,6 @@ interface Holdings extends Marks {
   readonly days: readonly DomainDay[]
 }
 
-/** Draws a domain's or page's share and positions over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]

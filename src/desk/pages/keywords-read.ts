@@ -29,16 +29,14 @@ export interface KeywordDays {
 }
 
 /**
- * Chooses the days to compare. By default, these are the newest stored day and the last earlier day with a run. A day
- * without a run is replaced with the last earlier day with a run. Days that are not stored are computed from their
- * answers. Returns null if there are no runs.
+ * Chooses the days to compare: by default, the newest stored day and the last earlier day with a run. A day without a
+ * run is replaced with the last earlier day with a run. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // Parallel workers are off: a page reads a hundred thousand narrow rows, and starting the workers would cost more
-  // than they save.
+  // A page reads a hundred thousand narrow rows. Starting parallel workers would cost more than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -48,7 +46,6 @@ export async function chooseDays(
   return { now, before: before ?? now, stored }
 }
 
-/** Last day with a run up to a given day, or up to the newest full day. */
 async function lastRunDay(
   db: Database,
   stored: readonly KeywordDay[],
@@ -136,7 +133,6 @@ function keywordsOf<Name extends string>(
     .as(name)
 }
 
-/** Joins a day's keywords with an earlier day's keywords to find changes. */
 function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
   return db
     .selectFrom(keywordsOf(db, now, 'now'))
@@ -147,10 +143,7 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/**
- * Returns the kind of change. We can only be sure that a domain left or entered if the other answer was deep enough to
- * show its position.
- */
+/** A domain has surely left or entered only if the other answer was deep enough to show the domain's position. */
 function changeOf(eb: SidesBuilder) {
   return eb
     .case()
@@ -237,8 +230,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // Filters on more than the day itself leave few rows and make a second pass expensive, so the rows are counted
-      // here. Null means that the rows must be counted separately.
+      // These filters make a second pass expensive, so the rows are counted here; null if they were not counted.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -335,10 +327,7 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
 
 export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
-/**
- * Reads the keywords or pages that won or lost the most clicks between two days, according to weights and the click
- * curve.
- */
+/** Reads the keywords or pages that won or lost the most clicks, according to weights and the click curve. */
 export async function readGains(
   db: Database,
   days: KeywordDays,

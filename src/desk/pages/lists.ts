@@ -83,7 +83,6 @@ const counts = [
   'others',
 ] as const
 
-/** Draws a list's answered queries by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
     title: `Queries of ${list.name} to be asked and answered, day by day`,
@@ -120,16 +119,14 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   )
 }
 
-/** Draws a list's queries with their weights, their tags, and the lines that they were read from. */
 function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
   const { word, tag, respelled, sheet } = asked
-  const differing = { name: 'respelled', value: '1', checked: respelled }
   const form = chooser(
     { place, name: 'Which queries' },
     [
       textField('word', 'Part of the text'),
       textField('tag', 'Tag'),
-      () => checkbox(differing, 'only lines that differ from their query'),
+      () => checkbox('respelled', '1', respelled, 'only lines that differ from their query'),
     ],
     'Find',
   )

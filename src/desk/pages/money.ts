@@ -79,7 +79,6 @@ export async function readAccountsFound(db: Database, span: ZonedSpan) {
 }
 
 type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
-  /** Balance changes; null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
@@ -136,7 +135,6 @@ interface BalanceFound extends Pick<AccountsFound, 'points' | 'events'> {
   readonly span: DaySpan
 }
 
-/** Draws one account: its balance, its spending, and external spend. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const { account, events, span } = found
   const name = account.account
@@ -186,8 +184,7 @@ function picture({ account, points, events }: BalanceFound): Html {
   const { floor, account: name } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values)
-  // On an axis that starts at 0, a balance that hardly changed would look flat, so the axis starts at 0 only if there
-  // is a floor.
+  // On an axis that starts at 0, a balance that hardly changed would look flat.
   const flat = floor === null && least > greatest / 2
   const from = flat ? least - (greatest - least) * 0.1 - 1 : 0
   return html`${drawPicture({
@@ -282,7 +279,6 @@ function drawEvents(events: readonly NamedEvent[], { zone }: PagePlace): Html {
   )
 }
 
-/** Expected and highest cost of open runs and future nights. */
 function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
   const about = html`The next seven days for the account in the settings;
   ${command(npmRun('forecast'))} looks further ahead.`
@@ -329,7 +325,6 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     : html`<span class="warn">fits at recent prices, not at the highest</span>`
 }
 
-/** Draws the future balance: one line at recent prices, and one line at the highest price. */
 function band(
   { balance, now, floor }: CreditForecast,
   steps: readonly ForecastStep[],

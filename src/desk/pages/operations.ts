@@ -231,7 +231,6 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether tasks are making progress, the reason if they are not, and the command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []
@@ -312,7 +311,6 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
 
 const commandsIn = new RegExp(`(${commandStart}[^;,]+)`)
 
-/** A sentence whose commands can be copied. */
 function typeable(step: string): readonly (Html | string)[] {
   return step
     .split(commandsIn)

@@ -126,7 +126,6 @@ async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
   }
 }
 
-/** Reads our own domains on a day, and all named domains: first our own, then competitors' domains. */
 export async function readNamed(db: Database, day: string) {
   const ours = await readOursOn(db, day)
   const rivals = await db
@@ -201,7 +200,6 @@ function ourShare({ shares, ours }: Standing, day: string): number | null {
   return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
 }
 
-/** Something that a person should look at or act on. */
 interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
@@ -212,7 +210,6 @@ interface Task {
 
 const recentDays = 7
 
-/** Things that need attention, most urgent first. */
 export function tasksOf(
   found: OverviewFound,
   { today, zone }: Pick<PagePlace, 'today' | 'zone'>,
@@ -247,10 +244,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/**
- * Lists each bad night as a single item. The item says why the night was left out, and how many of its queries have no
- * answer.
- */
+/** Lists each bad night once, with the reason and with the number of queries that have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
   const failures = new Map(
     state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
@@ -428,7 +422,6 @@ const alertWords: Readonly<Record<string, readonly [string, Severity]>> = {
 }
 const severities = ['bad', 'warn', 'good'] as const
 
-/** Open alerts by night and kind, newest night and worst kind first. */
 export function groupAlerts(alerts: readonly AlertRow[]) {
   const kind = ({ what, position, previous_position: before }: AlertRow) => {
     if (what !== 'moved' && what !== 'crossed') return what
@@ -504,13 +497,10 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Maximum number of days ahead. A date further away is not meaningful. */
+/** A date further ahead is not meaningful. */
 const mostDaysAhead = 3_650
 
-/**
- * The number of nights that the balance will last, and the time at which the floor is reached. Values that cannot be
- * predicted are null.
- */
+/** Predicts how long the balance will last. Values that cannot be predicted are null. */
 export function creditsOf({ forecast }: OverviewFound): {
   readonly nights: number | null
   /** Time at which the forecast of the coming week reaches the floor; null if the forecast does not reach the floor. */

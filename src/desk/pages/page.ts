@@ -64,7 +64,6 @@ async function readPage(db: Database, memory: object, asked: { id: string; span:
 const mostQueries = 200
 const mostTitles = 50
 
-/** Reads a page's positions, without the rows that are not shown. */
 async function readFigures(db: Database, key: string, { span, compared }: DomainDays) {
   const days = await readPageDays(db, { key, ...span })
   const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>

@@ -106,10 +106,7 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 
 const forecastMs = 10_000
 
-/**
- * Parses the domains that were typed. Throws an error if there are too many, because a domain that was silently left
- * out would look as if it did not rank.
- */
+/** Rejects too many domains, because a domain that was silently left out would look as if it did not rank. */
 function readNames(typed: string): readonly string[] {
   const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')
   if (domains.length <= mostDomains) return domains

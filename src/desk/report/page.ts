@@ -121,7 +121,6 @@ const trendOf = ({ narrowed }: Figures) => ({
   ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
 })
 
-/** Draws the desk's domain page, with positions for the highest-weighted queries. */
 function domainPart(
   { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
   id: string,
