@@ -22,26 +22,26 @@ const againSeconds = 3
 const timedOut = '57014'
 
 export function problemOf(error: unknown): Problem {
-  if (error instanceof NotThere) return said(404, 'Not here', error.message)
-  if (error instanceof BadAddress) return said(400, 'Invalid address', error.message)
+  if (error instanceof NotThere) return said(404, 'Not here', [error.message])
+  if (error instanceof BadAddress) return said(400, 'Invalid address', [error.message])
   if (error instanceof HTTPException) {
-    return said(error.status, 'Access denied', error.message)
+    return said(error.status, 'Access denied', [error.message])
   }
   if (error instanceof WrongDatabase) {
     const text = 'The tables and this program are of different releases.'
-    return said(503, 'The tables are not ready', text, error.message)
+    return said(503, 'The tables are not ready', [text, error.message])
   }
   if (codeOf(error) === timedOut) {
     const text = 'The database took too long to answer for this page. Try a shorter period.'
-    return said(503, 'This page took too long', text)
+    return said(503, 'This page took too long', [text])
   }
   if (isAway(error)) {
     const text = 'The database does not answer. This page reloads automatically when it does.'
-    return said(503, 'The database is unreachable', text, scrubbedReason(error))
+    return said(503, 'The database is unreachable', [text, scrubbedReason(error)])
   }
   if (error instanceof MillError)
-    return said(400, 'This request cannot be answered', scrub(error.message))
-  return { ...said(500, 'Internal error', "The details are in the desk's log."), bug: true }
+    return said(400, 'This request cannot be answered', [scrub(error.message)])
+  return { ...said(500, 'Internal error', ["The details are in the desk's log."]), bug: true }
 }
 
 function isAway(error: unknown): boolean {
@@ -53,8 +53,7 @@ function isAway(error: unknown): boolean {
 function said(
   status: Problem['status'],
   title: string,
-  text: string,
-  detail: string | null = null,
+  [text, detail = null]: readonly [text: string, detail?: string | null],
 ): Problem {
   const more =
     detail === null

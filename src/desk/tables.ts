@@ -121,10 +121,8 @@ export class Recent<Value> {
     const began = performance.now()
     const forget = () => void (this.#reading = null)
     const reading = look()
-    reading.then(() => {
-      const restMs = (performance.now() - began) * restShare
-      setTimeout(forget, Math.max(this.#leastMs, restMs)).unref()
-    }, forget)
+    const keptMs = () => Math.max(this.#leastMs, (performance.now() - began) * restShare)
+    reading.then(() => setTimeout(forget, keptMs()).unref(), forget)
     this.#reading = reading
     return reading
   }

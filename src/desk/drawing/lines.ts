@@ -95,7 +95,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
       const spot = { x: middle, y: height - 8, 'text-anchor': 'middle' }
       return element('text', { class: 'tick time', ...spot }, text)
     })}
-    ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), frame, name))}
+    ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), { ...frame, name }))}
     ${marks('note', (chart.notes ?? []).map(noteMark), frame)}
     ${marks('event', chart.events ?? [], frame)} ${markLine(chart, frame)}
     ${series.map((one, index) => path(one, index, { ...frame, ...chart }))}
@@ -139,7 +139,7 @@ function path(
     .filter(({ lonely }) => spots || lonely)
     .map(({ cx, cy, text, hollow }) => {
       const look = spots ? { class: hollow ? 'spot reused' : 'spot', r: 3.2 } : { r: 2.5 }
-      return element('circle', { ...look, cx, cy }, element('title', {}, `${name}, ${text}`))
+      return element('circle', { cx, cy, ...look }, element('title', {}, `${name}, ${text}`))
     })
   return element(
     'g',
@@ -336,7 +336,11 @@ function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame)
   )
 }
 
-function upright(kind: 'mark' | 'unanswered', x: number, { top, bottom }: Frame, name?: string) {
+function upright(
+  kind: 'mark' | 'unanswered',
+  x: number,
+  { top, bottom, name }: Frame & { readonly name?: string },
+) {
   const title = name === undefined ? null : element('title', {}, name)
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }

@@ -1,6 +1,6 @@
 // Page components: sections, lists, numbers, badges.
 
-import { line } from 'd3-shape'
+import { line as d3Line } from 'd3-shape'
 import { formatMinute } from '../../base/time/zone.ts'
 import { element, type Html, html, numberText, type Part } from './html.ts'
 
@@ -94,7 +94,7 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
   if (ranks.length < 2 || known.length === 0) return unknown
   const least = Math.min(...known)
   const most = Math.max(...known, least + 3)
-  const draw = line<number | null | undefined>()
+  const draw = d3Line<number | null | undefined>()
     .defined((rank) => typeof rank === 'number')
     .x((_, nth) => 2 + (nth * 96) / (ranks.length - 1))
     .y((rank) => 2 + (((rank ?? 0) - least) / (most - least)) * 18)

@@ -132,7 +132,7 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
     .slice(0, 2)
   const points = rows.map((row) => ({
     date: row[day] ?? '',
-    name: names.flatMap((index) => row[index] || []).join(', '),
+    name: names.flatMap((index) => ((row[index] ?? '') === '' ? [] : [row[index]])).join(', '),
     value: numberIn(row[value] ?? null),
   }))
   const drawn = [...groupBy(points, ({ name }) => name)]
@@ -146,10 +146,10 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
     {
       title: `${title} (${head})`,
       series: drawn.map(([name, own]) => ({
-        name: name || head,
+        name: name === '' ? head : name,
         points: days.map((date) => {
-          const value = own.find((point) => point.date === date)?.value ?? null
-          return { at: dayOf(date), value }
+          const found = own.find((point) => point.date === date)
+          return { at: dayOf(date), value: found?.value ?? null }
         }),
       })),
       ...{ height: 280, named: true },

@@ -81,8 +81,10 @@ export function textField(
 export function selectField(
   name: string,
   label: string,
-  words: readonly (string | readonly [value: string, text: string])[],
-  chosen?: string,
+  {
+    words,
+    value: chosen,
+  }: { words: readonly (string | readonly [value: string, text: string])[]; value?: string },
 ): Field {
   return (place) => {
     const now = chosen ?? filterOf(place, name)
@@ -100,10 +102,8 @@ export function selectField(
   }
 }
 
-export function checkbox(name: string, value: string, checked: boolean, label: string): Html {
-  return html`<label
-    >${element('input', { type: 'checkbox', name, value, checked })} ${label}</label
-  >`
+export function checkbox(input: { name: string; value: string; checked: boolean }, label: string) {
+  return html`<label>${element('input', { type: 'checkbox', ...input })} ${label}</label>`
 }
 
 export function moreFields(title: string, open: boolean, fields: readonly Field[]): Field {

@@ -100,7 +100,7 @@ function form({ a, b, domains, names }: CompareFound, place: PagePlace): Html {
     const known = labels.some(([value]) => value === label) || label === '*'
     const words = known ? labels : [[label, label] as const, ...labels]
     return [
-      selectField(`label_${name}`, `${name.toUpperCase()}: keywords`, words, label),
+      selectField(`label_${name}`, `${name.toUpperCase()}: keywords`, { words, value: label }),
       dayField(`day_${name}`, 'on', day),
     ]
   }

@@ -56,7 +56,7 @@ export const domainPage = definePage({
   }),
 })
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readCompared>>>(50)
+const cached = new StoredFigures<Awaited<Compared>>(50)
 
 async function readDomainPage(
   db: Database,
@@ -71,7 +71,7 @@ async function readDomainPage(
   }
   const told = await readDays(db, span)
   const key = await versionOf(db, told, domain)
-  return readDomain(db, known, told, (read) => cached.get(memory, key, read))
+  return readDomain(db, known, { ...told, cache: (read) => cached.get(memory, key, read) })
 }
 
 /** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
@@ -104,14 +104,18 @@ export async function readMarks(db: Database, span: DaySpan): Promise<Marks> {
 
 export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 
-/** Reads a domain, which does not have to appear in any answer. `cache` returns the stored figures, if there are any. */
+type Compared = ReturnType<typeof readCompared>
+
+interface DomainOrder extends DomainDays {
+  /** Returns the stored figures, if there are any. */
+  readonly cache?: (read: () => Compared) => Compared
+}
+
+/** The domain does not have to appear in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
-  told: DomainDays,
-  cache: (read: () => ReturnType<typeof readCompared>) => ReturnType<typeof readCompared> = (
-    read,
-  ) => read(),
+  { cache = (read) => read(), ...told }: DomainOrder,
 ) {
   const { domain } = known
   return {

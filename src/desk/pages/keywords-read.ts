@@ -15,9 +15,9 @@ import { daysBefore } from '../address.ts'
 /** A day with keywords, which are stored or computed from the day's answers. */
 interface KeywordDay {
   readonly day: string
-  /** Id of the row in `finished_days`; null if nothing is stored for the day. */
+  /** Id in `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
-  /** Number of the stored version, used for caching the day's figures. */
+  /** Id of the stored version, used for caching the day's figures. */
   readonly stored: number | null
 }
 
@@ -68,12 +68,8 @@ async function lastRunDay(
 
 export async function readKeywordNames(db: Database) {
   const lists = await db.selectFrom('lists').select('name').orderBy('name').limit(200).execute()
-  const rivals = await db
-    .selectFrom('rival_domains')
-    .select('domain')
-    .distinct()
-    .orderBy('domain')
-    .execute()
+  const named = db.selectFrom('rival_domains').select('domain').distinct()
+  const rivals = await named.orderBy('domain').execute()
   const ours = await db.selectFrom('own_domains').select('domain').limit(1).execute()
   return {
     lists: lists.map(({ name }) => name),
@@ -145,6 +141,11 @@ type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
 /** A domain has surely left or entered only if the other answer was deep enough to show the domain's position. */
 function changeOf(eb: SidesBuilder) {
+  const isGone = (side: 'now' | 'before', other: 'now' | 'before') =>
+    eb.and([
+      eb(`${side}.position`, 'is', null),
+      eb(`${side}.depth`, '>=', eb.ref(`${other}.position`)),
+    ])
   return eb
     .case()
     .when('before.search_id', 'is', null)
@@ -155,13 +156,9 @@ function changeOf(eb: SidesBuilder) {
     .then(sql.lit('up'))
     .when('now.position', '>', eb.ref('before.position'))
     .then(sql.lit('down'))
-    .when(
-      eb.and([eb('now.position', 'is', null), eb('now.depth', '>=', eb.ref('before.position'))]),
-    )
+    .when(isGone('now', 'before'))
     .then(sql.lit('left'))
-    .when(
-      eb.and([eb('before.position', 'is', null), eb('before.depth', '>=', eb.ref('now.position'))]),
-    )
+    .when(isGone('before', 'now'))
     .then(sql.lit('entered'))
     .end()
 }
@@ -199,11 +196,7 @@ function gainOf(eb: SidesBuilder) {
   return eb(at('before'), '-', at('now'))
 }
 
-export async function countKeywords(
-  db: Database,
-  days: KeywordDays,
-  query: KeywordQuery,
-): Promise<number> {
+export async function countKeywords(db: Database, days: KeywordDays, query: KeywordQuery) {
   const { count } = await compareKeywords(db, days)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where((eb) => holds(eb, query))
@@ -296,10 +289,10 @@ export async function readKeywordDetails(
   const urlOf = new Map(pages.map((page) => [page.id, page.url_key]))
   const rankOf = new Map(ranks.map((rank) => [`${rank.finish_id} ${rank.query_id}`, rank.position]))
   return rows.map((row) => {
-    const { q = '', device = null, gl = null, volume = null } = factOf.get(row.id) ?? {}
+    const { q = '', device = null, gl: country = null, volume = null } = factOf.get(row.id) ?? {}
     return {
       ...row,
-      ...{ q, device, country: gl, volume },
+      ...{ q, device, country, volume },
       url: urlOf.get(row.page ?? '') ?? null,
       // The keyword's ranks, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
@@ -318,7 +311,7 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
       ...(['up', 'down', 'entered', 'left'] as const).map((name) =>
         eb.fn.countAll<number>().filterWhere(changeOf(eb), '=', name).as(name),
       ),
-      ...(['1-3', '4-10', '11-20', '21+'] as const).map((range) =>
+      ...rankRanges.map((range) =>
         eb.fn.countAll<number>().filterWhere(ranksIn(eb, range)).as(range),
       ),
     ])

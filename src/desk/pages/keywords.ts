@@ -220,12 +220,14 @@ function form({ days, names }: KeywordsFound, { shown }: KeywordsAsked, place: P
   const folded = ['tag', 'device', 'rival', 'feature', 'country']
   const boxes = columnNames
     .slice(1)
-    .map((name) => checkbox('column', name, shown.includes(name), columns[name].head))
+    .map((value) =>
+      checkbox({ name: 'column', value, checked: shown.includes(value) }, columns[value].head),
+    )
   return chooser({ place, name: 'Which keywords', keep: ['sort', 'order'] }, [
     textField('word', 'Text'),
-    selectField('list', 'List', names.lists),
-    selectField('rank', 'Rank', rankRanges),
-    selectField('change', 'Change', changeWords),
+    selectField('list', 'List', { words: names.lists }),
+    selectField('rank', 'Rank', { words: rankRanges }),
+    selectField('change', 'Change', { words: changeWords }),
     dayField('day', 'On', days.now.day),
     dayField('since', 'Since', days.before.day),
     moreFields(
@@ -233,8 +235,8 @@ function form({ days, names }: KeywordsFound, { shown }: KeywordsAsked, place: P
       folded.some((name) => place.filters.has(name)),
       [
         textField('tag', 'Tag'),
-        selectField('device', 'Device', devices),
-        selectField('rival', 'Competitor ranks', names.rivals),
+        selectField('device', 'Device', { words: devices }),
+        selectField('rival', 'Competitor ranks', { words: names.rivals }),
         textField('feature', 'SERP feature'),
         textField('country', 'Country'),
       ],

@@ -121,12 +121,13 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
 
 function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
   const { word, tag, respelled, sheet } = asked
+  const differing = { name: 'respelled', value: '1', checked: respelled }
   const form = chooser(
     { place, name: 'Which queries' },
     [
       textField('word', 'Part of the text'),
       textField('tag', 'Tag'),
-      () => checkbox('respelled', '1', respelled, 'only lines that differ from their query'),
+      () => checkbox(differing, 'only lines that differ from their query'),
     ],
     'Find',
   )

@@ -14,7 +14,6 @@ import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
 import { readHeldDays, readOursOn } from '../../features/analysis/domains.ts'
 import { change, type Html, html, numberText } from '../drawing/html.ts'
 import {
-  amount,
   badge,
   command,
   figure,
@@ -192,10 +191,11 @@ export function overviewLead({ standing }: OverviewFound): string {
 function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // If the day has no share, the most recent share before that day is used.
-  const last = own.reduce(
-    (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
-    '',
-  )
+  const last = own
+    .map(({ runDate }) => runDate)
+    .filter((date) => date <= day)
+    .toSorted()
+    .at(-1)
   const held = own.filter(({ runDate }) => runDate === last)
   return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
 }
@@ -246,9 +246,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
 
 /** Lists each bad night once, with the reason and with the number of queries that have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
-  const failures = new Map(
-    state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
-  )
+  const failures = new Map(state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown]))
   for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
     if (date < since || !(suspect || outcome === 'missed' || outcome === 'failed')) continue
     const why = suspect ? `is left out as suspect: ${reasons.join('; ')}` : `was ${outcome}`
@@ -290,20 +288,11 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
 }
 
 function drawStanding(found: Standing, place: PagePlace): Html {
+  const picture = 'Share of voice of our domains and of competitors, day by day'
+  const about = html`Share of the clicks that the best positions of each would get, by weight.
+  ${to(place.href('/domains'), 'All domains')}`
   return html`${drawTiles(found, place)}
-    ${
-      found.shares.length === 0
-        ? null
-        : drawShares(
-            found,
-            {
-              picture: 'Share of voice of our domains and of competitors, day by day',
-              about: html`Share of the clicks that the best positions of each would get, by weight.
-              ${to(place.href('/domains'), 'All domains')}`,
-            },
-            place,
-          )
-    }
+    ${found.shares.length === 0 ? null : drawShares(found, { picture, about }, place)}
     <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
     <div class="pair">${drawGains('won', found, place)} ${drawGains('lost', found, place)}</div>`
 }
@@ -332,10 +321,8 @@ function drawTiles(found: Standing, place: PagePlace): Html {
 
 function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
   const { day } = counts
-  const ranked = day['1-3'] + day['4-10'] + day['11-20'] + day['21+']
   const rows = rankRanges.map((range) => {
-    const keywords = range === 'none' ? day.keywords - ranked : day[range]
-    return { range, keywords, share: keywords / Math.max(1, day.keywords) }
+    return { range, keywords: day[range], share: day[range] / Math.max(1, day.keywords) }
   })
   const { up, down, entered, left } = counts.week
   return tableSection(
@@ -381,7 +368,7 @@ function drawGains(
   id: 'won' | 'lost',
   { [id]: { keywords, pages }, days }: Standing,
   place: PagePlace,
-): Html {
+) {
   const rank = (value: number | null) => value ?? '–'
   const draw = (kind: 'keywords' | 'pages', gains: readonly Gain[], about: string | null) =>
     tableSection(
@@ -454,19 +441,13 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   }
   const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
   return section(
-    {
-      ...titles,
-      title: html`Alerts (${amount(alerts.length)})`,
-      about: 'Open alerts, by night.',
-    },
+    { ...titles, count: alerts.length, about: 'Open alerts, by night.' },
     groups.slice(0, shownGroups).map(
       ({ date, severity, text, alerts: own }, index) =>
         html`<details id="alerts-${index}">
           <summary>${badge(names[severity], severity)} ${date}: ${text}</summary>
           ${lines(
-            own
-              .slice(0, shownAlerts)
-              .map((alert) => html`${given(alert.text)} ${bothNights(alert, place)}`),
+            own.slice(0, shownAlerts).map((alert) => drawAlert(alert, place)),
             'news',
           )}
           ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command(npmRun('alerts'))}</p>`}
@@ -475,9 +456,10 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-function bothNights(alert: AlertRow, place: PagePlace): Html | null {
+function drawAlert(alert: AlertRow, place: PagePlace): Html {
   const { query_id: query, run_date: day, base_run_date: beside } = alert
-  return query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
+  const both = query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
+  return html`${given(alert.text)} ${both}`
 }
 
 function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
@@ -501,13 +483,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
 const mostDaysAhead = 3_650
 
 /** Predicts how long the balance will last. Values that cannot be predicted are null. */
-export function creditsOf({ forecast }: OverviewFound): {
-  readonly nights: number | null
-  /** Time at which the forecast of the coming week reaches the floor; null if the forecast does not reach the floor. */
-  readonly topUpBy: Date | null
-  /** Value of `topUpBy` or, if the floor is reached after the coming week, an estimate from recent prices. */
-  readonly lastsUntil: Date | null
-} {
+export function creditsOf({ forecast }: OverviewFound) {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {
     return { nights: null, topUpBy: null, lastsUntil: null }
   }
@@ -519,40 +495,30 @@ export function creditsOf({ forecast }: OverviewFound): {
   const topUpBy = met === null ? null : new Date(met)
   if (perDay === 0) return { nights: null, topUpBy, lastsUntil: topUpBy }
   const left = Math.max(0, Math.floor((balance - floor) / perDay))
+  // If the floor is reached only after the coming week, the time is estimated from recent prices.
   const estimate = left > mostDaysAhead ? null : new Date(now.getTime() + left * dayMs)
   const perNight = steps.length === 0 ? perDay : (perDay * days) / steps.length
-  return {
-    nights: Math.max(0, Math.floor((balance - floor) / perNight)),
-    topUpBy,
-    lastsUntil: topUpBy ?? estimate,
-  }
+  const nights = Math.max(0, Math.floor((balance - floor) / perNight))
+  return { nights, topUpBy, lastsUntil: topUpBy ?? estimate }
 }
 
 function drawCredits(found: OverviewFound, place: PagePlace): Html {
   const { state } = found
   const { nights, lastsUntil } = creditsOf(found)
-  const open = state.runs.filter(({ state: of }) => of === 'open' || of === 'planning')
+  const open = state.runs
+    .filter((one) => one.state === 'open' || one.state === 'planning')
+    .map(({ run, list, tasks }) => {
+      const link = toRun(place, run, `Run ${run} of ${list}`)
+      return html`${link}: ${count(tasks.open, 'open task')}`
+    })
   return section(
     { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
     html`${tiles([
         ['credits left', figure('account.remaining', state.account?.remaining ?? null)],
-        [
-          'nights until the floor, at recent prices',
-          nights === null ? unknown : figure('nights', nights),
-        ],
+        ['nights until the floor, at recent prices', figure('nights', nights)],
         ['top up by this day', lastsUntil === null ? unknown : localDate(place.zone, lastsUntil)],
       ])}
-      ${
-        open.length === 0
-          ? html`<p>No run is open.</p>`
-          : lines(
-              open.map(
-                ({ run, list, tasks }) =>
-                  html`${toRun(place, run, `Run ${run} of ${list}`)}:
-                  ${count(tasks.open, 'open task')}`,
-              ),
-            )
-      }
+      ${open.length === 0 ? html`<p>No run is open.</p>` : lines(open)}
       <p>${to(place.href('/operations'), 'Runs, workers and schedules')}</p>`,
   )
 }

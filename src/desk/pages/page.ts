@@ -142,13 +142,13 @@ function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePl
 type PageQuery = ReturnType<typeof queriesOf>[number]
 
 /** A page's queries: first those that it ranks for, then those that it no longer ranks for, both by position. */
-function queriesOf(days: readonly PageDay[], newest: readonly NewestAnswer[]) {
-  const answers = new Map(newest.map((answer) => [answer.queryId, answer]))
+function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
+  const byQuery = new Map(answers.map((answer) => [answer.queryId, answer]))
   const found = [...groupBy(days, ({ queryId }) => queryId)].flatMap(([queryId, own]) => {
     const [last, first] = [own[0], own.at(-1)]
     if (last === undefined || first === undefined) return []
     const best = Math.min(...own.map(({ position }) => position))
-    const newest = answers.get(queryId) ?? null
+    const newest = byQuery.get(queryId) ?? null
     // The newest answer lacks the page, although it is deep enough to show the page's last position.
     const gone = newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
     return [{ queryId, days: own.length, best, first, last, newest, gone }]

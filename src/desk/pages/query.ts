@@ -373,13 +373,12 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
   })
   const about = `In the first results of the newest ${count(days.length, 'answer')}.`
   const draw = <Row>(
-    id: string,
-    title: string,
+    heading: { id: string; title: string },
     rows: readonly Row[],
     columns: readonly Column<Row>[],
   ) =>
-    rows.length === 0 ? null : tableSection({ id, title, about }, rows.slice(0, mostRows), columns)
-  return html`${draw('lost', 'Who took the rank', lostRanks(first, ours), [
+    rows.length === 0 ? null : tableSection({ ...heading, about }, rows.slice(0, mostRows), columns)
+  return html`${draw({ id: 'lost', title: 'Who took the rank' }, lostRanks(first, ours), [
     column.word('Night', ({ runDate: day, previousDate: beside }) =>
       toNight(place, query.id, { day, beside }),
     ),
@@ -388,17 +387,17 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
     column.right('Now', ({ rank }) => (rank === null ? 'not in' : amount(rank))),
     column.plain('Lost by', ({ domain }) => toDomain(place, domain)),
   ])}
-  ${draw('seen', 'Pages, first and last seen', pages, [
+  ${draw({ id: 'seen', title: 'Pages, first and last seen' }, pages, [
     column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
     column.number('Best', 'best'),
     ...seenColumns,
   ])}
-  ${draw('retitled', 'Changed titles', titles, [
+  ${draw({ id: 'retitled', title: 'Changed titles' }, titles, [
     column.text('Title', 'title'),
     column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
     ...seenColumns,
   ])}
-  ${draw('features', 'SERP features over time', features, [
+  ${draw({ id: 'features', title: 'SERP features over time' }, features, [
     column.plain('Feature', ({ name }) => name.replaceAll('_', ' ')),
     ...seenColumns,
   ])}`

@@ -73,13 +73,13 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
     ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
-    ${books === null ? null : part('Nights', drawCalendar(books.nights, place))}
+    ${books === null ? null : titled('Nights', drawCalendar(books.nights, place))}
     ${lists.map((list) => drawCoverage(list, insidePlace(place, `list-${list.list.id}`)))}
-    ${books === null ? null : part('Money', html`${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`)}`,
+    ${books === null ? null : titled('Money', html`${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`)}`,
   }
 }
 
-function part(title: string, body: Html): Html {
+function titled(title: string, body: Html): Html {
   return html`<h2 class="part">${title}</h2>
     ${body}`
 }
