@@ -167,22 +167,20 @@ function drawRanks(
     notes: figures.notes,
     bands: suspectBands(figures.suspect, place),
   }
-  const words =
+  const seen =
     lines.length === 0
       ? 'It appears in no answer in this period.'
       : 'Its queries with the highest weights; position 1 is at the top.'
-  const about = label === domain ? words : `${domain}. ${words}`
+  const about = label === domain ? seen : `${domain}. ${seen}`
   return section(
     { id: place.id('ranks'), title: `Rank history of ${label}`, about },
     html`<div class="smalls">
       ${lines.map((line) => {
         const now = line.points.at(-1)?.value ?? null
+        const words = now === null ? 'not ranked now' : `now ${now}`
         const title = `Position of ${domain} for ${line.name}, day by day`
         return html`<figure>
-          <figcaption>
-            ${line.name}
-            <span class="soft">${now === null ? 'not ranked now' : `now ${now}`}</span>
-          </figcaption>
+          <figcaption>${line.name} <span class="soft">${words}</span></figcaption>
           ${drawSmall({ ...chart, title, series: [line] })}
         </figure>`
       })}
