@@ -4,7 +4,6 @@ import { dayMs, dayOf, type DaySpan, formatDate, isDay } from '../base/time/zone
 
 export class BadAddress extends Error {}
 
-/** Error for an address that refers to something that does not exist. */
 export class NotThere extends Error {}
 
 const longestText = 8_000
@@ -15,11 +14,12 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** Path parameters and filters in an address. All values are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
-  readonly #filters: URLSearchParams
+  /** Filters as typed, for forms that show them again. */
+  readonly filters: URLSearchParams
 
   constructor(path: Readonly<Record<string, string>>, filters: URLSearchParams) {
     this.#path = path
-    this.#filters = filters
+    this.filters = filters
   }
 
   part(name: string): string {
@@ -34,7 +34,6 @@ export class PageAddress {
     throw new NotThere(`There is no ${name} ${quoted(text)}: expected a number.`)
   }
 
-  /** Dictionary id in the path, such as a query id. */
   uuid(name: string): string {
     const text = this.part(name)
     if (uuid.test(text)) return text.toLowerCase()
@@ -46,7 +45,7 @@ export class PageAddress {
   }
 
   text(name: string): string | null {
-    const text = this.#filters.get(name)?.trim() ?? ''
+    const text = this.filters.get(name)?.trim() ?? ''
     if (text.length > longestText) {
       throw new BadAddress(
         `${name}: expected at most ${longestText} characters, got ${text.length}.`,
@@ -58,7 +57,7 @@ export class PageAddress {
   }
 
   texts(name: string): readonly string[] {
-    return this.#filters.getAll(name).filter((text) => text.trim() !== '' && !text.includes('\0'))
+    return this.filters.getAll(name).filter((text) => text.trim() !== '' && !text.includes('\0'))
   }
 
   /** True if a checkbox is checked: `name=1`, `name=on` or `name=show`. */
@@ -75,7 +74,6 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected one of ${words.join(', ')}, got ${quoted(text)}.`)
   }
 
-  /** Filter value as a positive whole number. `fallback` is the default. */
   whole(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const text = this.text(name)
     if (text === null) return fallback
@@ -84,7 +82,6 @@ export class PageAddress {
     throw new BadAddress(`${name}: expected a whole number from 1 to ${most}, got ${quoted(text)}.`)
   }
 
-  /** Filter value as a calendar day; null if the filter is missing. */
   day(name: string): string | null {
     const text = this.text(name)
     return text === null ? null : expectDay(name, text)
@@ -96,11 +93,6 @@ export class PageAddress {
     const since = this.day('since') ?? daysBefore(until, days - 1)
     if (since <= until) return { since, until }
     throw new BadAddress(`since: expected a day no later than until (${until}), got ${since}.`)
-  }
-
-  /** Filters as typed, for forms that show them again. */
-  get filters(): URLSearchParams {
-    return new URLSearchParams(this.#filters)
   }
 }
 

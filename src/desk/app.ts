@@ -7,9 +7,8 @@ import { NotThere, PageAddress } from './address.ts'
 import { type Assets, pageHeaders } from './assets.ts'
 import { addDoor, type DeskEnv, type HostGuard } from './guard.ts'
 import { type Frame, layOut } from './layout.ts'
-import type { LiveRooms } from './live.ts'
-import type { DeskPage, FilePage } from './page.ts'
-import { pagePlace, readingOf } from './place.ts'
+import type { LivePages } from './live.ts'
+import { type DeskPage, type FilePage, openReading, pagePlace } from './page.ts'
 import { problemOf } from './problem.ts'
 import type { DeskGround } from './tables.ts'
 
@@ -18,7 +17,7 @@ interface DeskParts extends DeskGround {
   readonly assets: Assets
   readonly pages: readonly DeskPage[]
   readonly files: readonly FilePage[]
-  readonly live: LiveRooms
+  readonly live: LivePages
 }
 
 const assetHeaders = {
@@ -55,25 +54,19 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
   return app
 }
 
-async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage): Promise<Response> {
+async function showPage(c: Context<DeskEnv>, parts: DeskParts, page: DeskPage) {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
-  const reading = await readingOf(parts, address, c.req.raw.signal)
+  const reading = await openReading(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
   const view = await page.answer(address, reading, place)
   return c.html(layOut(view, place, frameOf(parts, page)), 200, pageHeaders)
 }
 
-async function showProblem(
-  c: Context<DeskEnv>,
-  parts: DeskParts,
-  thrown: unknown,
-): Promise<Response> {
+async function showProblem(c: Context<DeskEnv>, parts: DeskParts, thrown: unknown) {
   const error = await parts.tables.explain(thrown)
   const { status, view, again, bug } = problemOf(error)
   if (bug)
-    parts.report(
-      `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    )
+    parts.report(`${c.req.path}: ${(error instanceof Error && error.stack) || String(error)}`)
   // A rejected visitor must not learn anything about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = { ...frameOf(parts, null), again, ...(known ? {} : { pages: [], leave: false }) }
@@ -87,7 +80,7 @@ function frameOf({ assets, pages, guard }: DeskParts, page: DeskPage | null): Fr
 /** Streams a file. An error that occurs before the first chunk is sent is shown as a page. */
 async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
   const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
-  const reading = await readingOf(parts, address, c.req.raw.signal)
+  const reading = await openReading(parts, address, c.req.raw.signal)
   const { type = 'text/csv; charset=utf-8', name, pieces } = await file.send(address, reading)
   const body = Readable.from(pieces, { objectMode: false })
   await once(body, 'readable')

@@ -8,11 +8,11 @@ import { type Call, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag } from '../base/cli/flags.ts'
 import { callerPath, type Config, readConfig } from '../base/config.ts'
 import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts'
-import { scrubbedReason, type Secret } from '../base/secret.ts'
+import { scrubbedReason } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
 import { HostGuard, readPassword, Sessions, urlHost } from './guard.ts'
-import { LiveRooms } from './live.ts'
+import { LivePages } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
@@ -33,30 +33,21 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   const desk = closers.add('the desk', await serveDesk({ config, ...place, report: say }), (open) =>
     open.close(),
   )
+  const guarded = place.password === null ? '' : ', protected by its password'
   if (options.json === true) printJson({ url: desk.url, port: desk.port })
-  else
-    say(
-      `the desk is at ${desk.url}${place.password === null ? '' : ', protected by its password'}; Ctrl-C stops it`,
-    )
+  else say(`the desk is at ${desk.url}${guarded}; Ctrl-C stops it`)
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
 
 /** Starts the desk within a worker or scheduler process. The desk then serves only this machine. */
 export async function startDeskBeside(
-  { config, report }: { config: Config; report: (line: string) => void },
+  ground: { config: Config; report: (line: string) => void },
   typed: string | true,
 ): Promise<OpenDesk> {
   const port = typed === true ? usualPort : (wholeFlag('desk', typed, highestPort) ?? usualPort)
-  const desk = await serveDesk({
-    config,
-    report,
-    host: '127.0.0.1',
-    port,
-    password: null,
-    publicUrl: null,
-  })
-  report(`the desk is at ${desk.url}`)
+  const desk = await serveDesk({ ...ground, ...readPlace({}, String), port })
+  ground.report(`the desk is at ${desk.url}`)
   return desk
 }
 
@@ -64,7 +55,7 @@ export async function startDeskBeside(
 function readPlace(
   { port, host = '127.0.0.1', passwordFile, publicUrl }: DeskFlags,
   path: (typed: string) => string,
-): DeskPlace {
+) {
   const shown = passwordFile === undefined ? null : readPassword(path(passwordFile), passwordFile)
   if (shown?.exposed === true)
     say(`others on this machine can read ${passwordFile}: chmod 600 ${passwordFile}`)
@@ -90,21 +81,9 @@ function readPublicUrl(typed: string): URL {
   )
 }
 
-interface DeskPlace {
-  readonly host: string
-  /** Port to listen on. 0 selects any free port. */
-  readonly port: number
-  /** Null if the desk has no password and serves only this machine. */
-  readonly password: Secret | null
-  /** Public URL behind a proxy; null if visitors use the address that the desk listens on. */
-  readonly publicUrl: URL | null
-}
+type DeskPlace = ReturnType<typeof readPlace>
 
-export interface OpenDesk {
-  readonly url: string
-  readonly port: number
-  close(): Promise<void>
-}
+export type OpenDesk = Awaited<ReturnType<typeof serveDesk>>
 
 const largestHead = 32_768
 const slowestHeadMs = 10_000
@@ -113,7 +92,7 @@ const graceMs = 2_000
 /** Opens the port immediately, and the database as soon as it is reachable. */
 export async function serveDesk(
   options: DeskPlace & { readonly config: Config; readonly report: (line: string) => void },
-): Promise<OpenDesk> {
+) {
   const { config, host, password, publicUrl, report } = options
   const server = createServer({
     maxHeaderSize: largestHead,
@@ -124,16 +103,15 @@ export async function serveDesk(
   const tables = new DeskTables(config, report)
   const sessions = password === null ? null : new Sessions(password, port)
   const guard = new HostGuard(host, publicUrl, sessions)
-  const live = new LiveRooms({ config, tables, report }, pages)
+  const live = new LivePages({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,
   })
   server.on('request', (request, response) => void listener(request, response))
   await tables.open().catch((error: unknown) => {
-    report(
-      `${scrubbedReason(error)} (the desk keeps running, shows this on its pages, and tries again)`,
-    )
+    const reason = scrubbedReason(error)
+    report(`${reason} (the desk keeps running, shows this on its pages, and tries again)`)
   })
   return {
     url: publicUrl?.origin ?? `http://${urlHost(host)}:${port}`,
@@ -149,12 +127,8 @@ export async function serveDesk(
 async function listenOn(server: Server, { host, port }: DeskPlace): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
-      reject(
-        new Unreachable(
-          `expected port ${port} of ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`,
-          { cause },
-        ),
-      )
+      const text = `expected port ${port} of ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`
+      reject(new Unreachable(text, { cause }))
     })
     server.listen(port, host, resolve)
   })
@@ -163,7 +137,6 @@ async function listenOn(server: Server, { host, port }: DeskPlace): Promise<numb
 
 async function closeServer(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve))
-  server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await closed
   clearTimeout(timer)

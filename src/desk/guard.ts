@@ -6,7 +6,8 @@ import { hostname, networkInterfaces } from 'node:os'
 import { promisify } from 'node:util'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
-import { getCookie } from 'hono/cookie'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { HTTPException } from 'hono/http-exception'
 import { isForwarded, isLoopback, parseUrl } from '../base/address.ts'
 import { Misuse, unreadable } from '../base/errors.ts'
 import { Secret } from '../base/secret.ts'
@@ -18,20 +19,14 @@ export interface DeskEnv {
   readonly Bindings: HttpBindings
 }
 
-export class Refused extends Error {
-  readonly status: 401 | 403 | 413 | 429
-
-  constructor(status: Refused['status'], text: string) {
-    super(text)
-    this.status = status
-  }
+function refused(message: string): HTTPException {
+  return new HTTPException(403, { message })
 }
 
 /** Decides, based on headers, whether a request may be answered. */
 export class HostGuard {
   /** Null if there is no password. The desk then serves only this machine. */
   readonly sessions: Sessions | null
-  /** Public URL, if it differs from the address that the desk listens on. */
   readonly #publicUrl: URL | null
   readonly #names: ReadonlySet<string>
 
@@ -41,46 +36,32 @@ export class HostGuard {
     this.#names = namesOf(host, publicUrl)
   }
 
-  /**
-   * Throws for requests from other sites. Another site's domain may resolve to this address (DNS rebinding), and its
-   * pages may send requests to the desk.
-   */
+  /** Rejects other sites, whose domains may resolve to this address (DNS rebinding) and whose pages may send requests. */
   checkSource(c: Context<DeskEnv>): void {
     const host = hostOf(c.req.header('host'))
     if (host === null || !(isLoopback(host) || this.#names.has(host))) {
-      throw new Refused(
-        403,
+      throw refused(
         'The desk does not answer to this host name: open it at the address that it printed.',
       )
     }
     const origin = c.req.header('origin')
     const ours = [`http://${c.req.header('host') ?? ''}`, this.#publicUrl?.origin]
     if (origin !== undefined && !ours.includes(origin)) {
-      throw new Refused(
-        403,
-        'The desk answers only its own pages, and this request came from another site.',
-      )
+      throw refused('The desk answers only its own pages, and this request came from another site.')
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return
     // A visitor may follow a link from another site. All other cross-site requests are rejected.
-    if (
-      c.req.method === 'GET' &&
-      c.req.header('sec-fetch-mode') === 'navigate' &&
-      c.req.header('sec-fetch-dest') === 'document'
-    )
-      return
-    throw new Refused(403, 'The desk refuses requests from pages of other sites.')
+    const target = `${c.req.header('sec-fetch-mode')} ${c.req.header('sec-fetch-dest')}`
+    if (c.req.method === 'GET' && target === 'navigate document') return
+    throw refused('The desk refuses requests from pages of other sites.')
   }
 
   /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
   admits(c: Context<DeskEnv>): boolean {
     if (this.sessions !== null) return this.sessions.knows(c)
     if (!isForwarded((name) => c.req.header(name))) return true
-    throw new Refused(
-      403,
-      'Behind a proxy the desk needs a password: start it with --password-file.',
-    )
+    throw refused('Behind a proxy the desk needs a password: start it with --password-file.')
   }
 
   /** Accepts a form only if our own page sent it. */
@@ -88,10 +69,10 @@ export class HostGuard {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
     if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
-    throw new Refused(403, 'The form does not come from the desk.')
+    throw refused('The form does not come from the desk.')
   }
 
-  /** True if the desk is reached over TLS. The cookie is then marked as secure. */
+  /** True if the desk is reached over TLS. */
   get secure(): boolean {
     return this.#publicUrl?.protocol === 'https:'
   }
@@ -119,6 +100,7 @@ function hostOf(header: string | undefined): string | null {
 }
 
 const largestForm = 10_000
+const cookieFlags = { path: '/', httpOnly: true, sameSite: 'Lax' } as const
 
 /** Adds the forms for signing in and out, which are the only forms that the desk accepts. */
 export function addDoor(
@@ -136,18 +118,19 @@ export function addDoor(
   app.post('/enter', async (c) => {
     guard.checkForm(c)
     if (Number(c.req.header('content-length') ?? Infinity) > largestForm)
-      throw new Refused(413, 'The form is too large.')
+      throw new HTTPException(413, { message: 'The form is too large.' })
     const typed = new URLSearchParams(await c.req.text()).get('password') ?? ''
     const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
     if (tried === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
     if (tried === 'wrong') return show(c, 'Wrong password.', 403)
-    c.header('set-cookie', sessions.header(tried.token, guard.secure))
+    const maxAge = lastsMs / 1000
+    setCookie(c, sessions.cookie, tried.token, { ...cookieFlags, maxAge, secure: guard.secure })
     return c.redirect(localPath(c.req.query('to')), 303)
   })
   app.post('/leave', (c) => {
     guard.checkForm(c)
     sessions.leave(c)
-    c.header('set-cookie', sessions.header(null, guard.secure))
+    deleteCookie(c, sessions.cookie, { ...cookieFlags, secure: guard.secure })
     return c.redirect('/enter', 303)
   })
 }
@@ -215,13 +198,6 @@ export class Sessions {
 
   leave(c: Context): void {
     this.#tokens.delete(this.#fingerprintIn(c))
-  }
-
-  /** Cookie header for the browser. Without a token, the header deletes the cookie. */
-  header(token: string | null, secure: boolean): string {
-    const age = token === null ? 0 : lastsMs / 1000
-    const flags = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure ? '; Secure' : ''}`
-    return `${this.cookie}=${token ?? ''}; ${flags}`
   }
 
   #issue(now: number): string {

@@ -1,54 +1,97 @@
-// Types for pages: address, data and HTML.
+// A page's context, and the steps for building the page: parse its address, read its data, and draw its HTML.
 
-import type { Config } from '../base/config.ts'
-import type { Database, Pool } from '../base/database/database.ts'
-import type { CreditForecast } from '../core/forecast/foresee.ts'
-import type { Mill } from '../core/mill.ts'
+import type { Database } from '../base/database/database.ts'
+import { sql } from '../base/database/kysely.ts'
+import { inTime } from '../base/database/sql-file.ts'
+import { localDate } from '../base/time/zone.ts'
+import { readOrigins } from '../features/analysis/origins.ts'
+import { readSnapshot } from '../features/analysis/snapshot.ts'
 import type { PageAddress } from './address.ts'
 import type { Html } from './drawing/html.ts'
+import type { DeskGround } from './tables.ts'
 
-/** Read-only access to a page's data. */
-export interface DeskReading {
-  readonly config: Config
-  readonly mill: Mill
-  /** Pool for statements that run as in `npm run sql`, in the read-only role. */
-  readonly pool: Pool
-  /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
-  readonly walled: boolean
-  /** Current day in the configured time zone. */
-  readonly today: string
-  /** Origins of the answers shown, such as `live,sandbox`. */
-  readonly origins: string
-  /** If true, includes the answers of suspect runs. */
-  readonly suspects: boolean
-  /** Returns a recent forecast; null if reading the forecast takes too long. */
-  readonly forecast: () => Promise<CreditForecast | null>
-  /** Aborted if the visitor leaves before the response. */
-  readonly signal: AbortSignal
-  /** Reads a snapshot of the data that analysts may read, in the read-only role. */
-  readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
-  /** Reads optional data in the same way as `books`, but returns null if reading takes longer than a second. */
-  readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
-  /** Reads a snapshot of everything, including internal tables, in a read-only transaction. */
-  readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
+const pageTimeoutMs = 15_000
+const brieflyMs = 1_000
+
+export type DeskReading = Awaited<ReturnType<typeof openReading>>
+
+/** Read-only access to a page's data, with the filters that every page has. */
+export async function openReading(
+  { config, tables }: DeskGround,
+  address: PageAddress,
+  signal: AbortSignal,
+) {
+  const { mill, reader, analyst } = await tables.open()
+  const typed = address.text('origins')
+  const origins = typed === null ? await tables.shownOrigins() : readOrigins(typed)
+  const suspects = address.ticked('suspects')
+  const snapshot = { origins, suspects, role: null, timeoutMs: pageTimeoutMs }
+  return {
+    config,
+    mill,
+    /** Pool for statements that run as in `npm run sql`, in the read-only role. */
+    pool: analyst ?? mill.pool,
+    /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
+    walled: analyst !== null,
+    /** Current day in the configured time zone. */
+    today: localDate(config.zone, new Date()),
+    /** Origins of the answers shown, such as `live,sandbox`. */
+    origins,
+    /** If true, the answers of suspect runs are included. */
+    suspects,
+    /** Aborted if the visitor leaves before the response. */
+    signal,
+    forecast: () => tables.forecast(),
+    /** Reads a snapshot of the data that analysts may read, in the read-only role. */
+    answers: <T>(read: (db: Database) => Promise<T>) =>
+      readSnapshot(mill.db, { ...snapshot, role: reader }, read),
+    /** Reads a snapshot of everything, including internal tables. */
+    books: <T>(read: (db: Database) => Promise<T>) =>
+      readSnapshot(mill.db, snapshot, async (db) => {
+        // Parallel workers would take nearly twice the CPU time for a small gain in speed.
+        await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
+        return read(db)
+      }),
+    /** Reads optional data from any table. Returns null if reading takes longer than a second. */
+    briefly: <T>(read: (db: Database) => Promise<T>) =>
+      inTime(readSnapshot(mill.db, { ...snapshot, timeoutMs: brieflyMs }, read)),
+  }
 }
 
-export interface PagePlace extends Pick<DeskReading, 'today' | 'origins' | 'suspects'> {
-  readonly path: string
-  readonly filters: URLSearchParams
-  readonly zone: string
-  /**
-   * Builds a desk address with the filters that every page has. Returns null if the address can't be linked from this
-   * page.
-   */
-  readonly href: (
-    path: string,
-    filters?: Readonly<Record<string, string | number | null>>,
-  ) => string | null
-  /** Builds an element id. Parts that occur more than once need distinct ids. */
-  readonly id: (name: string) => string
-  /** True in a report file, where a form has no server to send requests to. */
-  readonly still: boolean
+export type PagePlace = Readonly<ReturnType<typeof pagePlace>>
+
+/** The parts of a page's context that its drawing needs. */
+export function pagePlace(
+  path: string,
+  address: PageAddress,
+  { config: { zone }, today, origins, suspects }: DeskReading,
+) {
+  const kept = Object.fromEntries(
+    [...address.filters].filter(([name]) => name === 'origins' || name === 'suspects'),
+  )
+  return {
+    path,
+    filters: address.filters,
+    zone,
+    today,
+    origins,
+    suspects,
+    /** Builds a desk address that keeps the filters of every page; null if it can't be linked from this page. */
+    href: (
+      to: string,
+      filters: Readonly<Record<string, string | number | null>> = {},
+    ): string | null => {
+      const query = new URLSearchParams()
+      for (const [name, value] of Object.entries({ ...kept, ...filters })) {
+        if (value !== null && value !== '') query.set(name, String(value))
+      }
+      return query.size === 0 ? to : `${to}?${query.toString()}`
+    },
+    /** Builds an element id. Parts that occur more than once need distinct ids. */
+    id: (name: string) => name,
+    /** True in a report file, where a form has no server to send requests to. */
+    still: false as boolean,
+  }
 }
 
 export interface View {
@@ -63,7 +106,6 @@ export interface View {
 /** Parts of a page that are updated while it is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
-/** A page without its recipe's type parameters, so that all pages have the same type. */
 export interface DeskPage {
   /** Path pattern, such as `/nights/:schedule/:date`. */
   readonly path: string
@@ -72,14 +114,13 @@ export interface DeskPage {
   /** Area of the desk that the page belongs to. Each area has one entry in the navigation. */
   readonly area?: string | undefined
   readonly answer: (address: PageAddress, reading: DeskReading, place: PagePlace) => Promise<View>
-  /** Draws the changing parts every two seconds, once for all visitors. Each part has the id of a page element. */
+  /** Draws the changing parts every two seconds, once for all visitors. */
   readonly live?: (reading: DeskReading, place: PagePlace) => Promise<LiveParts>
 }
 
-/** Steps for building a page: parse its address, read its data, and draw its HTML. */
 interface PageRecipe<Asked, Found> extends Omit<DeskPage, 'answer'> {
   readonly ask: (address: PageAddress, today: string) => Asked
-  /** Throws `NotThere` with an explanation if an id does not exist. */
+  /** Throws `NotThere` if an id does not exist. */
   readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
   readonly show: (found: Found, place: PagePlace, asked: Asked) => View
 }
@@ -96,15 +137,16 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
 }
 
 /** A download: a table as CSV, or a body as received. */
-interface Sent {
-  /** The default is CSV. */
-  readonly type?: string
-  /** File name under which the browser saves the download instead of displaying it. */
-  readonly name: string
-  readonly pieces: AsyncIterable<string | Uint8Array> | Buffer
-}
-
 export interface FilePage {
   readonly path: string
-  readonly send: (address: PageAddress, reading: DeskReading) => Promise<Sent>
+  readonly send: (
+    address: PageAddress,
+    reading: DeskReading,
+  ) => Promise<{
+    /** The default is CSV. */
+    readonly type?: string
+    /** File name under which the browser saves the download instead of displaying it. */
+    readonly name: string
+    readonly pieces: AsyncIterable<string | Uint8Array> | Buffer
+  }>
 }

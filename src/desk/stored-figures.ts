@@ -1,6 +1,5 @@
-// Caches figures that are computed from stored days.
+// Caches figures that are computed from stored days, for each database. The same key always has the same figures.
 
-/** Figures for stored days, cached for each database. The same key always has the same figures. */
 export class StoredFigures<Figures> {
   readonly #known = new WeakMap<object, Map<string, Figures>>()
   readonly #most: number

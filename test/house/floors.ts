@@ -24,7 +24,6 @@ const floors: readonly (readonly string[])[] = [
 export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/admin': [],
   'features/alerts': [
-    'src/desk/pages/overview-read.ts',
     'src/desk/pages/overview.ts',
     'src/features/demo/command.ts',
     'src/features/demo/nights.ts',
@@ -32,18 +31,17 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/analysis': [
     'src/desk/drawing/lines.ts',
+    'src/desk/page.ts',
     'src/desk/pages/ask.ts',
     'src/desk/pages/choose.ts',
     'src/desk/pages/compare.ts',
     'src/desk/pages/domain.ts',
     'src/desk/pages/lists.ts',
-    'src/desk/pages/overview-read.ts',
+    'src/desk/pages/overview.ts',
     'src/desk/pages/page.ts',
     'src/desk/pages/query-night.ts',
-    'src/desk/pages/query-read.ts',
     'src/desk/pages/query.ts',
     'src/desk/pages/ways.ts',
-    'src/desk/place.ts',
     'src/desk/report/command.ts',
     'src/desk/report/page.ts',
     'src/desk/tables.ts',

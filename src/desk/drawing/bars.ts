@@ -6,7 +6,6 @@ import { figuresLink, gridLine } from './lines.ts'
 import { scrolled } from './parts.ts'
 
 export interface BarChart {
-  /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   /** Heading of the column that names the groups. */
   readonly kind: string
@@ -17,7 +16,6 @@ export interface BarChart {
 }
 
 const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
-/** Maximum bar width, which matters only if the chart has few groups. */
 const widestBar = 40
 
 export function drawBars(chart: BarChart): Html {

@@ -31,7 +31,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
   return new Html(text)
 }
 
-/** Builds an element, such as a shape in a chart. Rounds coordinates, and omits attributes without a value. */
+/** Builds an element. Rounds coordinates, and omits attributes without a value. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | number | boolean | null | undefined>>,
@@ -65,7 +65,7 @@ function clean(text: string): string {
   return text.toWellFormed().replace(forbidden, '\ufffd')
 }
 
-/** Builds a link if the address is a web address. Otherwise, returns only the text. */
+/** Builds a link if the address is a web address. Otherwise, returns the text. */
 export function link(url: string | null, text: string | null): Html {
   const parsed = url !== null && /^https?:\/\//i.test(url) ? parseUrl(url) : null
   if (parsed === null) return html`${text}`
@@ -88,16 +88,12 @@ const points = new Intl.NumberFormat('en', {
 })
 
 export function change(share: number): Html {
-  return coloured(points.format(share * 100), share)
+  return clicks(share * 100)
 }
 
-/** Colors text by the sign of its value. A value that rounds to 0 gets no color. */
-function coloured(text: string, value: number): Html {
+/** Formats clicks won or lost, as an index based on the click curve. A value that rounds to 0 gets no color. */
+export function clicks(value: number): Html {
+  const text = points.format(value)
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`
-}
-
-/** Formats clicks won or lost, as an index based on the click curve. */
-export function clicks(value: number): Html {
-  return coloured(points.format(value), value)
 }

@@ -10,11 +10,10 @@ import { scrolled } from './parts.ts'
 
 export interface Point {
   readonly at: Date
-  /** Value at the point's time; null for a gap in the line. */
+  /** Null for a gap in the line. */
   readonly value: number | null
-  /** Text shown on hover, if the value alone is not enough. */
+  /** Text shown on hover instead of the value. */
   readonly words?: string
-  /** If true, the point is drawn as a hollow circle. */
   readonly hollow?: boolean
 }
 
@@ -27,12 +26,10 @@ export interface LineChart {
   /** One-sentence description of the chart, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
-  /** Days, or instants with a time of day. The default is days. */
   readonly grain?: 'day' | 'instant'
-  /** The default is the page width. */
   readonly width?: number
   readonly height: number
-  /** Values at the bottom and at the top of the chart. For ranks, the value at the bottom is the higher number. */
+  /** Values at the bottom and at the top of the chart. */
   readonly range: readonly [number, number]
   readonly format: (value: number) => string
   readonly ticks?: readonly number[]
@@ -44,11 +41,11 @@ export interface LineChart {
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
-  /** If true, each point is a circle labelled with its value. */
+  /** Draws each point as a circle. */
   readonly spots?: boolean
-  /** If true, points carry data that a script shows on hover. */
+  /** Adds data to points, which a script shows on hover. */
   readonly hover?: boolean
-  /** If true, names are shown at the ends of the lines. */
+  /** Shows names at the ends of the lines. */
   readonly named?: boolean
 }
 
@@ -61,8 +58,6 @@ export interface Happening {
 interface Frame {
   readonly x: ScaleTime<number, number>
   readonly y: (value: number) => number
-  /** First and last time on the chart. */
-  readonly within: readonly [number, number]
   readonly left: number
   readonly right: number
   readonly top: number
@@ -88,7 +83,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   const y = scaleLinear()
     .domain([...range])
     .range([edges.bottom, edges.top])
-  const frame = { x, y, within, ...edges }
+  const frame = { x, y, ...edges }
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
     ${bands.map((band) => bandOf(band, frame))}
@@ -101,14 +96,13 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
       return element('text', { class: 'tick time', ...spot }, text)
     })}
     ${(chart.gaps ?? []).map(({ at, name }) => upright('unanswered', x(at), { ...frame, name }))}
-    ${noteMarks(chart.notes ?? [], frame)} ${eventMarks(chart.events ?? [], frame)}
-    ${markLine(chart, frame)}
+    ${marks('note', (chart.notes ?? []).map(noteMark), frame)}
+    ${marks('event', chart.events ?? [], frame)} ${markLine(chart, frame)}
     ${series.map((one, index) => path(one, index, { ...frame, ...chart }))}
     ${chart.named === true ? names(chart, frame) : null}
   </svg>`
 }
 
-/** A line at a value on the scale, with its text on the left. */
 export function gridLine(
   { left, right }: Pick<Frame, 'left' | 'right'>,
   y: number,
@@ -143,15 +137,10 @@ function path(
   // A point between two gaps has no line, so it is drawn as a dot.
   const dots = shown
     .filter(({ lonely }) => spots || lonely)
-    .map(({ cx, cy, text, hollow }) =>
-      spots
-        ? element(
-            'circle',
-            { class: hollow ? 'spot reused' : 'spot', cx, cy, r: 3.2 },
-            element('title', {}, `${name}, ${text}`),
-          )
-        : element('circle', { cx, cy, r: 2.5 }),
-    )
+    .map(({ cx, cy, text, hollow }) => {
+      const look = spots ? { class: hollow ? 'spot reused' : 'spot', r: 3.2 } : { r: 2.5 }
+      return element('circle', { cx, cy, ...look }, element('title', {}, `${name}, ${text}`))
+    })
   return element(
     'g',
     {
@@ -173,23 +162,12 @@ function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
   ${element('text', { class: 'tick', ...place }, mark.name)}`
 }
 
-/** Names next to the ends of their lines, moved apart to avoid overlaps. */
+/** Names next to the ends of their lines, moved apart to avoid overlaps. The more names, the closer they are placed. */
 function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
     return end === undefined ? [] : [{ name, index, x: x(end.at), y: y(end.value ?? 0) }]
   })
-  return spread(ends, [top, bottom]).map((end) => {
-    const place = { x: end.x + 8, y: end.y, dy: '0.32em' }
-    return element('text', { class: `name c${end.index % 8}`, ...place }, shorten(end.name))
-  })
-}
-
-/** Moves labels apart within the two bounds. The more labels there are, the closer together they are placed. */
-function spread<T extends { readonly y: number }>(
-  ends: readonly T[],
-  [top, bottom]: readonly [number, number],
-): readonly T[] {
   const gap = Math.min(14, (bottom - top) / Math.max(1, ends.length - 1))
   let lowest = bottom + gap
   const raised = ends
@@ -201,7 +179,8 @@ function spread<T extends { readonly y: number }>(
   let highest = top - gap
   return raised.toReversed().map((end) => {
     highest = Math.max(end.y, highest + gap)
-    return { ...end, y: highest }
+    const place = { x: end.x + 8, y: highest, dy: '0.32em' }
+    return element('text', { class: `name c${end.index % 8}`, ...place }, shorten(end.name))
   })
 }
 
@@ -214,10 +193,9 @@ function shorten(name: string): string {
 }
 
 interface PictureOptions {
-  /** Name of the scrollable part. The default is the chart's title. */
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows in the CSV file. By default, the file has a column for each line in the chart. */
+  /** Rows in the CSV file, if a column for each line in the chart is not enough. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 
@@ -230,10 +208,7 @@ export function drawPicture(
   ${figuresLink(chart.title, figures)}`
 }
 
-/**
- * Draws a chart of daily values that is as wide as the page. The scale runs from zero to the greatest value, and at
- * least to `least`.
- */
+/** Draws a chart of daily values, with a scale from zero to the greatest value, and at least to `least`. */
 export function drawDays({
   least = 1,
   whole = false,
@@ -264,15 +239,11 @@ export function dayLine<Day extends { readonly runDate: string }>(
   return { name, points: days.map((day) => ({ at: dayOf(day.runDate), value: valueOf(day) })) }
 }
 
-/** Draws a chart that fits on any page, with a link to its figures. */
 export function drawSmall(chart: LineChart): Html {
   return html`${lineChart(chart)} ${figuresLink(chart.title, figuresOf(chart))}`
 }
 
-/**
- * Link to a chart's figures as CSV embedded in the page, so that a report needs neither server nor script. The first
- * row has the column names.
- */
+/** Link to a chart's figures as CSV, embedded in the page, so that a report needs neither server nor script. */
 export function figuresLink(title: string, rows: readonly (readonly Cell[])[]): Html {
   const text = encodeURIComponent(csvLines(rows).toWellFormed())
   return html`<p class="figures">
@@ -319,10 +290,11 @@ function fileName(title: string): string {
   return `${[...words].slice(0, longestFileName).join('') || 'figures'}.csv`
 }
 
-/** Labels for the time axis. The labels are days if the points are days. Consecutive labels are never equal. */
-function timeLabels(grain: LineChart['grain'], { x, within, left, right }: Frame) {
+/** Labels for the time axis. Consecutive labels are never equal. */
+function timeLabels(grain: LineChart['grain'], { x, left, right }: Frame) {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
-  const days = grain !== 'instant' || within[1] - within[0] > 2 * dayMs
+  const [first = 0, last = 0] = x.domain().map(Number)
+  const days = grain !== 'instant' || last - first > 2 * dayMs
   // Skips ticks that would fall on hours if the axis shows days, or on fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
@@ -339,10 +311,7 @@ const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
 const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
 const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
-/**
- * Formats labels as briefly as possible. Years appear only if days repeat, and seconds only if times are not whole
- * minutes.
- */
+/** Formats labels with years only if days repeat, and with seconds only if times are not whole minutes. */
 function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
   if (days) {
     const spanMs = Number(ticks.at(-1) ?? 0) - Number(ticks[0] ?? 0)
@@ -370,31 +339,34 @@ function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame)
 function upright(
   kind: 'mark' | 'unanswered',
   x: number,
-  { top, bottom, name = null }: Frame & { readonly name?: string | null },
-): Html {
-  const title = name === null ? null : element('title', {}, name)
+  { top, bottom, name }: Frame & { readonly name?: string },
+) {
+  const title = name === undefined ? null : element('title', {}, name)
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-function eventMarks(events: readonly Happening[], frame: Frame): readonly (Html | null)[] {
-  const { top } = frame
-  return events.map(({ at, name }) => {
-    if (!isWithin(frame, at)) return null
-    const x = tenths(frame.x(at))
-    const arrow = `M${x - 5},${top + 7}L${x},${top - 1}L${x + 5},${top + 7}Z`
+/** Vertical lines, with a number for a note and an arrow for an event. Those beyond the chart's times are omitted. */
+function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame) {
+  const { top, x: scale } = frame
+  const [first = 0, last = 0] = scale.domain()
+  return shown.map(({ at, name }, index) => {
+    if (at < first || at > last) return null
+    const x = tenths(scale(at))
+    const sign =
+      kind === 'note'
+        ? element('text', { class: 'tick', x: x + 3, y: top + 8 }, index + 1)
+        : element('path', { d: `M${x - 5},${top + 7}L${x},${top - 1}L${x + 5},${top + 7}Z` })
     return element(
       'g',
-      { class: 'event' },
+      { class: kind },
       element('title', {}, name),
       upright('mark', x, frame),
-      element('path', { d: arrow }),
+      sign,
     )
   })
 }
 
-function isWithin({ within: [first, last] }: Frame, at: Date): boolean {
-  return at.getTime() >= first && at.getTime() <= last
-}
+const noteMark = ({ date, text }: Note) => ({ at: dayOf(date), name: `${date}: ${text}` })
 
 /** Analysts' notes, numbered as in the charts. */
 export function noteList(notes: readonly Note[]): Html | null {
@@ -411,20 +383,4 @@ export function noteList(notes: readonly Note[]): Html | null {
       )}
     </ol>
   </section>`
-}
-
-function noteMarks(notes: readonly Note[], frame: Frame): readonly (Html | null)[] {
-  const { top } = frame
-  return notes.map(({ date, text }, index) => {
-    const at = dayOf(date)
-    if (!isWithin(frame, at)) return null
-    const x = frame.x(at)
-    return element(
-      'g',
-      { class: 'note' },
-      element('title', {}, `${date}: ${text}`),
-      upright('mark', x, frame),
-      element('text', { class: 'tick', x: x + 3, y: top + 8 }, index + 1),
-    )
-  })
 }

@@ -1,5 +1,6 @@
 // Page components: sections, lists, numbers, badges.
 
+import { line as d3Line } from 'd3-shape'
 import { formatMinute } from '../../base/time/zone.ts'
 import { element, type Html, html, numberText, type Part } from './html.ts'
 
@@ -18,19 +19,18 @@ export function percent(share: number | null): Html {
 
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number, tagged with its name in `status -- --json`, so that a test or a person can find it. */
+/** A number, tagged with its name in `status -- --json`. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
 
-/** Shows how many credits are reserved for calls with an unknown outcome, if any. */
+/** Credits that are reserved for calls with an unknown outcome. */
 export function uncertainNote({ uncertain }: { readonly uncertain: number }): Html | null {
   return uncertain === 0
     ? null
     : html` <span class="soft below">+ ${amount(uncertain)} uncertain</span>`
 }
 
-/** An instant in a time zone, shown to the minute, with the exact value for programs. */
 export function instant(at: Date | string | null, zone: string): Html {
   if (at === null) return unknown
   const date = typeof at === 'string' ? new Date(at) : at
@@ -54,16 +54,17 @@ export function to(href: string | null, text: Html | string | number): Html {
   return html`<a href="${href}">${text}</a>`
 }
 
-/** Section heading. The id makes the section linkable. */
 export interface Titles {
   readonly id: string
   readonly title: Html | string
+  /** Number of all rows, shown behind the title. */
+  readonly count?: number
   readonly about?: Html | string | null
 }
 
-export function section({ id, title, about = null }: Titles, body: Content): Html {
+export function section({ id, title, count, about = null }: Titles, body: Content): Html {
   return html`<section id="${id}">
-    <h2>${title}</h2>
+    <h2>${title}${count === undefined ? null : ` (${numberText(count)})`}</h2>
     ${about === null ? null : html`<p class="soft">${about}</p>`} ${body}
   </section>`
 }
@@ -91,28 +92,20 @@ export function facts(
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown
-  const [least, most] = [Math.min(...known), Math.max(...known, Math.min(...known) + 3)]
-  const step = 96 / (ranks.length - 1)
-  let pen = 'M'
-  const path = ranks.map((rank, index) => {
-    if (rank === null || rank === undefined) {
-      pen = 'M'
-      return ''
-    }
-    const point = `${pen}${(2 + index * step).toFixed(1)} ${(2 + ((rank - least) / (most - least)) * 18).toFixed(1)}h.1`
-    pen = 'L'
-    return point
-  })
+  const least = Math.min(...known)
+  const most = Math.max(...known, least + 3)
+  const draw = d3Line<number | null | undefined>()
+    .defined((rank) => typeof rank === 'number')
+    .x((_, nth) => 2 + (nth * 96) / (ranks.length - 1))
+    .y((rank) => 2 + (((rank ?? 0) - least) / (most - least)) * 18)
+    .digits(1)
   const words = ranks.map((rank) => rank ?? (rank === null ? 'not in' : 'no answer')).join(', ')
   return html`<svg class="spark" viewBox="0 0 100 22" role="img" aria-label="Ranks: ${words}">
-    <path d="${path.join('')}" />
+    <path d="${draw(ranks)}" />
   </svg>`
 }
 
-/**
- * Wraps a chart so that it scrolls horizontally if it is too wide, and can be focused with the keyboard. The chart
- * initially shows its end, where the newest days are, or its beginning if it is about the future.
- */
+/** Wraps a chart that may be too wide. It first shows its end, where the newest days are, or its beginning. */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
     <div class="drawn">${chart}</div>
@@ -143,7 +136,6 @@ function shownAs(value: Content): Content {
   return value === null || typeof value === 'number' ? amount(value) : value
 }
 
-/** A colored word. The color never carries information that the word lacks. */
 export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
 }
@@ -156,7 +148,7 @@ export function shareBar(share: number): Html {
   </svg>`
 }
 
-/** Links to the parts before and after the one shown. A missing part is null. */
+/** Links to the parts before and after the shown part. A missing part is null. */
 export function steps(name: string, shown: readonly Content[]): Html {
   return html`<nav class="steps" aria-label="${name}">
     <ul>

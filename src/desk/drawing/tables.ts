@@ -6,16 +6,12 @@ import { amount, type Content, given, nothing, percent, section, type Titles, to
 export interface Column<Row> {
   readonly head: string
   /** If set, the heading is a link that sorts. */
-  readonly sorting?: {
-    readonly href: string | null
-    readonly order: 'ascending' | 'descending' | null
-  }
+  readonly sorting?: { href: string | null; order: 'ascending' | 'descending' | null } | null
   readonly cell: (row: Row) => Content
   /** Appearance of the cells. Numbers (`n`) are right-aligned, and words (`word`) are not wrapped. */
   readonly look?: 'n' | 'word' | undefined
 }
 
-/** Declares a column: its heading, and the field or function that gets its value from a row. */
 interface ColumnKind<Value> {
   <const Key extends string>(head: string, key: Key): Column<Readonly<Record<Key, Value>>>
   <Row>(head: string, valueOf: (row: Row) => Value): Column<Row>
@@ -26,7 +22,6 @@ export const column = {
   word: kindOf<Content>((value) => value, 'word'),
   text: kindOf<string | null>(given),
   number: kindOf<number | null>(amount, 'n'),
-  /** Content that is aligned like a number. */
   right: kindOf<Content>((value) => value, 'n'),
   share: kindOf<number | null>(percent, 'n'),
   change: kindOf<number>(change, 'n'),
@@ -41,14 +36,10 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// Number of columns that a phone shows. If only one more column is left, it is shown too, because a control to unfold
-// it would take as much space.
+// A phone shows one more column if no other is left, because a control to unfold it would take as much space.
 const phoneColumns = 4
 
-/**
- * Draws a table that scrolls horizontally if it is too wide. On a phone, each row is a card with the first columns, and
- * the other columns unfold.
- */
+/** Draws a table. On a phone, each row is a card with the first columns, and the other columns unfold. */
 export function table<Row>(
   name: string,
   rows: readonly Row[],
@@ -85,28 +76,25 @@ function orderOf<Row>({ sorting }: Column<Row>): Html | null {
   return order === null ? null : html` aria-sort="${order}"`
 }
 
-function headOf<Row>({ head, sorting }: Column<Row>): Html | string {
-  if (sorting === undefined) return head
+function headOf<Row>({ head, sorting = null }: Column<Row>): Html | string {
+  if (sorting === null) return head
   const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
   return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
 }
 
 interface TableTitles extends Titles {
-  /** Name of the table. The default is the title. */
-  readonly name?: string
-  /** Text that is shown if there are no rows. Omit it for a table that always has rows. */
+  readonly title: string
+  /** Text that is shown if there are no rows, with the command to run. Omit it for a table that always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 
-/** Draws a section with a table. If there are no rows, shows the `empty` text instead, with the command to run. */
 export function tableSection<Row>(
-  { empty, name, ...titles }: TableTitles,
+  { empty, ...titles }: TableTitles,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
 ): Html {
-  if (rows.length === 0 && empty !== undefined) {
-    return section(titles, typeof empty === 'string' ? nothing(empty) : nothing(...empty))
+  if (rows.length > 0 || empty === undefined) {
+    return section(titles, table(titles.title, rows, columns))
   }
-  const called = name ?? (typeof titles.title === 'string' ? titles.title : titles.id)
-  return section(titles, table(called, rows, columns))
+  return section(titles, typeof empty === 'string' ? nothing(empty) : nothing(...empty))
 }

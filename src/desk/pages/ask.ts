@@ -24,7 +24,6 @@ import { definePage, type DeskReading, type FilePage, type PagePlace } from '../
 import { chooser, hiddenField, moreFields, textField } from './choose.ts'
 import { toDomain } from './ways.ts'
 
-/** Draws a result as a table, as a chart if possible, and with a link to a file. Without a result, shows the reason. */
 function drawResult(
   { asked, refusal }: Awaited<ReturnType<typeof readFound>>,
   title: string,
@@ -53,7 +52,6 @@ function drawResult(
   )
 }
 
-/** Draws a cell. A domain becomes a link to its page, and any other value is text. */
 function cellOf(name: string, text: string | null, place: PagePlace): Html {
   if (text === null) return unknown
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
@@ -80,7 +78,7 @@ export const askPage = definePage({
 const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', npmRun('sql'))
 
 /** Questions that are useful on most mornings, with example flags. */
-const usual: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const usual: Readonly<Record<string, FormValues>> = {
   'ranks-losses': {},
   'ranks-reach': { top: '20' },
   domains: { days: '7', top: '20' },
@@ -101,13 +99,12 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
       shown.map(
         ({ name, flags, asks }) =>
           html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
-            <code class="soft">${lineOf(name, new Map(Object.entries(flags)))}</code>`,
+            <code class="soft">${lineOf(name, flags)}</code>`,
       ),
     ),
   )
 }
 
-/** Draws the question library. It is collapsed unless the visitor searched for a word. */
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
   return html`<details id="library" ${word === null ? null : html`open`}>
     <summary>
@@ -125,10 +122,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/**
- * Draws a result that has a number for each day as lines over time. Returns null if a name has two values for a day, if
- * there are too many lines, or if there is only one day.
- */
+/** Draws numbers by day as lines. Returns null for two values on a day, for too many lines, and for a single day. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -138,10 +132,7 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
     .slice(0, 2)
   const points = rows.map((row) => ({
     date: row[day] ?? '',
-    name: names
-      .map((index) => row[index] ?? '')
-      .filter((text) => text !== '')
-      .join(', '),
+    name: names.flatMap((index) => ((row[index] ?? '') === '' ? [] : [row[index]])).join(', '),
     value: numberIn(row[value] ?? null),
   }))
   const drawn = [...groupBy(points, ({ name }) => name)]
@@ -154,13 +145,13 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
   return drawPicture(
     {
       title: `${title} (${head})`,
-      series: drawn.map(([name, own]) => {
-        const valueOn = new Map(own.map((point) => [point.date, point.value]))
-        return {
-          name: name === '' ? head : name,
-          points: days.map((date) => ({ at: dayOf(date), value: valueOn.get(date) ?? null })),
-        }
-      }),
+      series: drawn.map(([name, own]) => ({
+        name: name === '' ? head : name,
+        points: days.map((date) => {
+          const found = own.find((point) => point.date === date)
+          return { at: dayOf(date), value: found?.value ?? null }
+        }),
+      })),
       ...{ height: 280, named: true },
       // Rank 1 is at the top.
       range: /position|rank$/.test(head)
@@ -178,36 +169,32 @@ function numberIn(text: string | null): number | null {
   return text === null || !Number.isFinite(Number(text)) ? null : Number(text)
 }
 
-type FormValues = ReadonlyMap<string, string>
+/** Parameters and flags from the form, by name. */
+type FormValues = Readonly<Record<string, string>>
 
 /** Flags that the form offers. Two separate days replace `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']
 
-/** Rejects an invalid day. */
 function readTyped(question: Question, address: PageAddress): FormValues {
   const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
-  const typed = new Map<string, string>()
+  const typed: Record<string, string> = {}
   for (const name of names) {
-    const text = address.text(name)
-    if (text === null) continue
-    if (dayNames.includes(name) && text !== 'newest' && !isDay(text)) {
-      throw new BadAddress(
-        `${name}: expected a day like 2026-11-22, got ${JSON.stringify(text.slice(0, 60))}.`,
-      )
-    }
-    typed.set(name, text)
+    const isDayName = dayNames.includes(name) && address.text(name) !== 'newest'
+    const text = isDayName ? address.day(name) : address.text(name)
+    if (text !== null) typed[name] = text
   }
   return typed
 }
 
-function flagsOf(typed: FormValues): readonly string[] {
-  return [...typed].map(([name, value]) => `--${name}=${value}`)
+function bindTyped(question: Question, typed: FormValues) {
+  const flags = Object.entries(typed).map(([name, value]) => `--${name}=${value}`)
+  return bindQuestion(question, flags)
 }
 
 function lineOf(name: string, typed: FormValues): string {
-  const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
+  const flags = Object.entries(typed).map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
   return `${npmRun('sql --')} ${name}${flags.join('')}`
 }
 
@@ -222,7 +209,7 @@ function drawForm(question: Question, typed: FormValues, place: PagePlace): Html
   const title = `Only some queries${narrows.includes('since') ? ' or days' : ''}`
   const more = moreFields(
     title,
-    narrows.some((name) => typed.has(name)),
+    narrows.some((name) => name in typed),
     narrows.map((name) =>
       textField(name, name, { type: dayNames.includes(name) ? 'date' : 'text' }),
     ),
@@ -265,7 +252,6 @@ const longestCell = 2_000
 const longestFileCell = 32_000
 const mostCharacters = 3_000_000
 
-/** Checks SQL from a form. Throws if the SQL could do more than read, or if there is no read-only role. */
 async function expectStrangers(reading: DeskReading, text: string): Promise<void> {
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
@@ -280,7 +266,6 @@ async function askFor(
   question: SqlQuestion,
   { seconds, rows: most }: { readonly seconds: number; readonly rows: number },
 ) {
-  /** Warnings for the reader, for example about the newest day. */
   const warnings: string[] = []
   const limits = { seconds, cell: longestCell, warn: (line: string) => void warnings.push(line) }
   const rows: (readonly (string | null)[])[] = []
@@ -323,7 +308,6 @@ async function* readAll(
 const askLimits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
-/** Reads a result, or returns the reason why the statement was refused. */
 async function readFound(read: () => Promise<AskedRows | null>) {
   try {
     return { asked: await read(), refusal: null }
@@ -348,14 +332,14 @@ export const questionPage = definePage({
   read: (reading, { question, typed, go }) =>
     readFound(async () => {
       const missing = question.parameters.some(
-        ({ name, fallback }) => fallback === undefined && !typed.has(name),
+        ({ name, fallback }) => fallback === undefined && !(name in typed),
       )
       if (!go || missing) return null
-      return askFor(reading, bindQuestion(question, flagsOf(typed)), askLimits)
+      return askFor(reading, bindTyped(question, typed), askLimits)
     }),
   show: (found, place, { question, typed }) => {
     const { name, asks: title, sql } = question
-    const file = place.href(`/ask/${name}/rows.csv`, Object.fromEntries(typed))
+    const file = place.href(`/ask/${name}/rows.csv`, typed)
     return {
       title,
       lead: html`${to(place.href('/ask'), 'The library')} · ${name}`,
@@ -382,11 +366,8 @@ export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
   send: async (address, reading) => {
     const { question, typed } = askTyped(address)
-    const asked = bindQuestion(question, flagsOf(typed))
-    return {
-      name: `${question.name}.csv`,
-      pieces: writeRows(readAll(reading, asked, fileSeconds), 'csv'),
-    }
+    const rows = readAll(reading, bindTyped(question, typed), fileSeconds)
+    return { name: `${question.name}.csv`, pieces: writeRows(rows, 'csv') }
   },
 }
 
@@ -428,8 +409,8 @@ export const sqlPage = definePage({
         { place, name: 'SQL' },
         [
           () => typedSql(text ?? example),
-          () => numberField('seconds', 'Maximum seconds', seconds),
-          () => numberField('rows', 'Maximum rows', rows),
+          numberField('seconds', 'Maximum seconds', seconds),
+          numberField('rows', 'Maximum rows', rows),
         ],
         askButton,
       )}
@@ -456,9 +437,9 @@ function typedSql(text: string): Html {
   </label>`
 }
 
-function numberField(name: keyof typeof mostOf, label: string, value: number): Html {
+function numberField(name: keyof typeof mostOf, label: string, value: number) {
   const attributes = { type: 'number', name, min: 1, max: mostOf[name], value }
-  return html`<label>${label} ${element('input', attributes)}</label>`
+  return () => html`<label>${label} ${element('input', attributes)}</label>`
 }
 
 export const sqlFile: FilePage = {
@@ -467,9 +448,7 @@ export const sqlFile: FilePage = {
     const { text, seconds } = askTypedSql(address)
     if (text === null) throw new BadAddress('text: expected SQL, got nothing.')
     await expectStrangers(reading, text)
-    return {
-      name: 'answer.csv',
-      pieces: writeRows(readAll(reading, { text, values: [] }, seconds), 'csv'),
-    }
+    const rows = readAll(reading, { text, values: [] }, seconds)
+    return { name: 'answer.csv', pieces: writeRows(rows, 'csv') }
   },
 }

@@ -38,30 +38,22 @@ export const cadencePage = definePage({
     lead: html`Lists with an adaptive cadence: what it saved from ${span.since} to ${span.until},
     and what it may have missed.`,
     body: html`${dayChooser(place, span)}
-    ${
-      lists.length === 0
-        ? nothing(
-            'No list has an adaptive cadence: every query is asked every night. A backtest shows what one would save and miss.',
-            `${npmRun('cadence --')} --backtest`,
-          )
-        : lists.map((list, nth) =>
-            drawReceipts(
-              list,
-              nights.filter((night) => night.list === list.list),
-              nth,
-            ),
-          )
-    }
+    ${lists.length === 0 ? noCadence : lists.map((list, nth) => drawReceipts(list, nights, nth))}
     ${drawFrontier(rounds)}`,
   }),
 })
+
+const noCadence = nothing(
+  'No list has an adaptive cadence: every query is asked every night. A backtest shows what one would save and miss.',
+  `${npmRun('cadence --')} --backtest`,
+)
 
 function drawReceipts(
   list: CadenceReceipt,
   nights: readonly CadenceNightCost[],
   nth: number,
 ): Html {
-  const days = nights.toReversed()
+  const days = nights.filter((night) => night.list === list.list).toReversed()
   const couldRest = list.rested + list.by_chance
   return section(
     {
@@ -122,10 +114,7 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     ])}`
 }
 
-/**
- * Draws the share of new results for each list and each round of related searches. The share indicates when to stop
- * expanding a list.
- */
+/** Draws the share of new results in each round of related searches, which shows when to stop expanding a list. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   return section(
@@ -140,27 +129,24 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
 
 function picturesOf(list: string, rounds: readonly FrontierRound[]): Html {
   const credits = rounds.reduce((sum, { credits_used: used }) => sum + used, 0)
-  const bars = (title: string, valueOf: (round: FrontierRound) => readonly (number | null)[]) =>
-    ({
-      title,
-      kind: 'round',
-      series: ['pages', 'domains'],
-      groups: rounds.map((round) => ({ name: `round ${round.round}`, values: valueOf(round) })),
-    }) as const
+  const bars = (
+    title: string,
+    format: (value: number) => string,
+    valuesOf: (round: FrontierRound) => readonly (number | null)[],
+  ) => {
+    const groups = rounds.map((one) => ({ name: `round ${one.round}`, values: valuesOf(one) }))
+    return drawBars({ title, kind: 'round', series: ['pages', 'domains'], groups, format })
+  }
   const share = (some: number, all: number) => (all === 0 ? null : some / all)
   return html`<h3>${given(list)}: ${count(rounds.length, 'round')}, ${count(credits, 'credit')}</h3>
-    ${drawBars({
-      ...bars(`Share of new pages and domains in the answers, by round of ${list}`, (one) => [
-        share(one.new_pages, one.pages),
-        share(one.new_domains, one.domains),
-      ]),
-      format: (value) => `${Math.round(value * 100)} %`,
-    })}
-    ${drawBars({
-      ...bars(`New pages and domains per answer, by round of ${list}`, (one) => [
-        one.new_pages / one.answers,
-        one.new_domains / one.answers,
-      ]),
-      format: (value) => String(Math.round(value * 100) / 100),
-    })}`
+    ${bars(
+      `Share of new pages and domains in the answers, by round of ${list}`,
+      (value) => `${Math.round(value * 100)} %`,
+      (one) => [share(one.new_pages, one.pages), share(one.new_domains, one.domains)],
+    )}
+    ${bars(
+      `New pages and domains per answer, by round of ${list}`,
+      (value) => String(Math.round(value * 100) / 100),
+      (one) => [one.new_pages / one.answers, one.new_domains / one.answers],
+    )}`
 }

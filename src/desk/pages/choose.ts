@@ -3,23 +3,21 @@
 import { siteName } from '../../base/address.ts'
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
-import { BadAddress, type PageAddress } from '../address.ts'
+import type { PageAddress } from '../address.ts'
 import { element, type Html, html } from '../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
 
 /** Reads the days from the address. Defaults for missing days are determined when the data is read. */
 export function askedSpan(
   address: PageAddress,
-  { days, most }: Pick<AskedSpan, 'days' | 'most'>,
+  limits: Pick<AskedSpan, 'days' | 'most'>,
 ): AskedSpan {
   const [since, until] = [address.day('since'), address.day('until')]
-  if (since !== null && until !== null && since > until) {
-    throw new BadAddress(`since: expected a day no later than until (${until}), got ${since}.`)
-  }
-  return { since, until, days, most }
+  // Rejects a period that ends before it begins.
+  if (since !== null && until !== null) address.span({ today: until, days: 1 })
+  return { since, until, ...limits }
 }
 
-/** Reads the domains entered in one field or in several fields. */
 export function askedDomains(address: PageAddress): readonly string[] {
   return address
     .texts('domain')
@@ -28,7 +26,6 @@ export function askedDomains(address: PageAddress): readonly string[] {
     .filter((name) => name !== '')
 }
 
-/** Describes the period, and says whether it was shortened. */
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
   const bound = cut ? ' (the most days that one page shows)' : ''
   return `${since} to ${until}${bound}, days in ${place.zone}`
@@ -36,17 +33,16 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
 
 type Field = (place: PagePlace) => Html
 
-/** The form works without scripts, and every selection has its own address. */
 export function chooser(
   { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: readonly Field[],
   button: string | Html = 'Show',
 ): Html {
   if (place.still) return html``
-  const kept = ['origins', 'suspects', ...keep]
-    .map((filter) => [filter, filterOf(place, filter)] as const)
-    .filter(([, value]) => value !== '')
-    .map(([filter, value]) => hiddenField(filter, value)(place))
+  const kept = ['origins', 'suspects', ...keep].map((filter) => {
+    const value = filterOf(place, filter)
+    return value === '' ? null : hiddenField(filter, value)(place)
+  })
   return html`<form class="filters" method="get" action="${place.path}" aria-label="${name}">
     ${kept} ${fields.map((field) => field(place))}
     ${typeof button === 'string' ? html`<button>${button}</button>` : button}
@@ -69,15 +65,12 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Attributes of a text field. Its value is that of the filter with the same name, unless another value is given. */
-interface TextOptions {
-  readonly value?: string
-  readonly placeholder?: string
-  readonly type?: 'text' | 'date'
-  readonly required?: boolean
-}
-
-export function textField(name: string, label: Html | string, options: TextOptions = {}): Field {
+/** Text field. Its value is that of the filter with the same name, unless the options contain another value. */
+export function textField(
+  name: string,
+  label: Html | string,
+  options: Parameters<typeof element>[1] = {},
+): Field {
   return (place) => {
     const value = filterOf(place, name)
     const attributes = { name, value, dir: 'auto', autocomplete: 'off', ...options }
@@ -85,17 +78,13 @@ export function textField(name: string, label: Html | string, options: TextOptio
   }
 }
 
-interface SelectOptions {
-  readonly words: readonly (string | readonly [value: string, text: string])[]
-  /** Selected word. The default is the value of the filter with the same name. */
-  readonly value?: string
-}
-
-/** Field for selecting one of several words. The empty word stands for any word. */
 export function selectField(
   name: string,
   label: string,
-  { words, value: chosen }: SelectOptions,
+  {
+    words,
+    value: chosen,
+  }: { words: readonly (string | readonly [value: string, text: string])[]; value?: string },
 ): Field {
   return (place) => {
     const now = chosen ?? filterOf(place, name)
@@ -113,14 +102,10 @@ export function selectField(
   }
 }
 
-export function checkbox(
-  attributes: { readonly name: string; readonly value: string; readonly checked: boolean },
-  label: string,
-): Html {
-  return html`<label>${element('input', { type: 'checkbox', ...attributes })} ${label}</label>`
+export function checkbox(input: { name: string; value: string; checked: boolean }, label: string) {
+  return html`<label>${element('input', { type: 'checkbox', ...input })} ${label}</label>`
 }
 
-/** Fields that are hidden until the visitor unfolds them. */
 export function moreFields(title: string, open: boolean, fields: readonly Field[]): Field {
   return (place) =>
     element(

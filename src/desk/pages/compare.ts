@@ -1,28 +1,24 @@
-// Compares two days, lists, devices or tags. Shows our own domains and competitors side by side, up to six domains in
-// total.
+// The Compare page: our own domains and competitors on two days, or for two lists, devices or tags.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dayMs, dayOf } from '../../base/time/zone.ts'
 import { devices } from '../../base/query.ts'
 import { readHeldDays } from '../../features/analysis/domains.ts'
-import { readNotesBetween } from '../../features/analysis/notes.ts'
-import { readSuspects } from '../../features/analysis/query-facts.ts'
 import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
 import { change, type Html, html } from '../drawing/html.ts'
 import { nothing, to, unknown } from '../drawing/parts.ts'
 import { type Column, column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedDomains, chooser, dayField, selectField, textField } from './choose.ts'
-import { drawShares } from './domain.ts'
+import { drawShares, readMarks } from './domain.ts'
 import { chooseDays, readKeywordNames } from './keywords-read.ts'
-import { readNamed } from './overview-read.ts'
+import { readNamed } from './overview.ts'
 import { toDomain } from './ways.ts'
 
 const mostDomains = 6
 const mostDays = 120
 
-/** One side of the comparison: the queries with a tag on a day. */
 interface Side {
   readonly label: string
   readonly day: string
@@ -41,11 +37,9 @@ function askCompare(address: PageAddress) {
 }
 
 type CompareFound = NonNullable<Awaited<ReturnType<typeof readCompare>>>
+type CompareAsked = ReturnType<typeof askCompare>
 
-async function readCompare(
-  db: Database,
-  { sides: [first, second], domains: asked }: ReturnType<typeof askCompare>,
-) {
+async function readCompare(db: Database, { sides: [first, second], domains: asked }: CompareAsked) {
   const days = await chooseDays(db, { day: null, since: null })
   if (days === null) return null
   const newest = days.now.day
@@ -57,27 +51,25 @@ async function readCompare(
   const domains = (asked.length > 0 ? asked : named).slice(0, mostDomains)
   const [since = newest, until = newest] = [a.day, b.day].toSorted()
   const span = { since: spanSince(since, until), until, cut: false }
-  const held = async (side: Side) => ({
-    ...side,
-    held: await readHeldDays(db, { domains, tag: side.label, ...span }),
-  })
+  const held = (side: Side) => readHeldDays(db, { domains, tag: side.label, ...span })
   return {
-    a: await held(a),
-    b: await held(b),
+    a: { ...a, held: await held(a) },
+    b: { ...b, held: await held(b) },
     domains,
     names: await readKeywordNames(db),
-    notes: await readNotesBetween(db, span),
-    suspect: await readSuspects(db, span),
+    ...(await readMarks(db, span)),
   }
 }
 
 /** Start of the period: the earlier day, but at least a month before the later day, so that a trend is visible. */
 function spanSince(since: string, until: string): string {
   const [month, most] = [daysBefore(until, 30), daysBefore(until, mostDays)]
-  if (since < most)
+  if (since < most) {
+    const days = (dayOf(until).getTime() - dayOf(since).getTime()) / dayMs
     throw new BadAddress(
-      `day_a: expected at most ${mostDays} days between day_a and day_b, got ${(dayOf(until).getTime() - dayOf(since).getTime()) / dayMs} days.`,
+      `day_a: expected at most ${mostDays} days between day_a and day_b, got ${days} days.`,
     )
+  }
   return since < month ? since : month
 }
 
@@ -121,7 +113,7 @@ const labelWords = ({ label }: Side) => (label === '*' ? 'all keywords' : label.
 const nameOf = (side: Side) => `${labelWords(side)}, ${side.day}`
 
 function drawSides(found: CompareFound, place: PagePlace): Html {
-  const { a, b, domains, notes, suspect } = found
+  const { a, b, domains } = found
   const filters = { day: b.day, since: a.day, ...listOf(b.label), change: 'any', sort: 'change' }
   const about = html`A: ${nameOf(a)}. B: ${nameOf(b)}.
   ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between the days')}`
@@ -135,7 +127,7 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
     const inside = { ...place, id: (part: string) => `${part}-${name.replaceAll(' ', '-')}` }
     const whose = `${name}: ${labelWords(side)}.`
     const picture = `Share of voice of ${labelWords(side)}, day by day (${name})`
-    return drawShares({ shares: side.held, notes, suspect }, { picture, about: whose }, inside)
+    return drawShares({ ...found, shares: side.held }, { picture, about: whose }, inside)
   })}`
 }
 

@@ -5,7 +5,7 @@ import { siteName } from '../../base/address.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
-import { dayOf } from '../../base/time/zone.ts'
+import { dayOf, type DaySpan } from '../../base/time/zone.ts'
 import {
   type DomainDay,
   type DomainRow,
@@ -33,7 +33,7 @@ import {
 import { NotThere } from '../address.ts'
 import { change, type Html, html } from '../drawing/html.ts'
 import { dayLine, drawDays, type Happening, noteList } from '../drawing/lines.ts'
-import { amount, badge, nothing, percent, section, tiles, to } from '../drawing/parts.ts'
+import { badge, nothing, percent, section, tiles, to } from '../drawing/parts.ts'
 import { type Column, column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { StoredFigures } from '../stored-figures.ts'
@@ -56,75 +56,73 @@ export const domainPage = definePage({
   }),
 })
 
-const cached = new StoredFigures<Compared>(50)
+const cached = new StoredFigures<Awaited<Compared>>(50)
 
 async function readDomainPage(
   db: Database,
   memory: object,
-  { domain, span: asked }: { readonly domain: string; readonly span: AskedSpan },
-): Promise<DomainFound> {
+  { domain, span }: { readonly domain: string; readonly span: AskedSpan },
+) {
   const known = await readKnownDomain(db, domain)
   if (known === null) {
     throw new NotThere(
       `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is neither ours nor a rival's.`,
     )
   }
-  const told = await readDays(db, asked)
+  const told = await readDays(db, span)
   const key = await versionOf(db, told, domain)
-  return readDomain(db, known, { ...told, through: (read) => cached.get(memory, key, read) })
+  return readDomain(db, known, { ...told, cache: (read) => cached.get(memory, key, read) })
 }
 
 /** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
 export async function versionOf(
   db: Database,
-  { span, compared }: Pick<DomainDays, 'span' | 'compared'>,
+  { span: { since, until }, compared }: Pick<DomainDays, 'span' | 'compared'>,
   name: string,
 ): Promise<string | null> {
-  const { since, until } = span
   const version = await readStoredVersion(db, { since, until, compared: compared.since })
   return version === null ? null : JSON.stringify([version, since, until, compared.since, name])
 }
 
-export async function readDays(db: Database, asked: AskedSpan): Promise<DomainDays> {
+export type DomainDays = Awaited<ReturnType<typeof readDays>>
+
+export async function readDays(db: Database, asked: AskedSpan) {
   const span = await readSpan(db, asked)
-  return {
-    span,
-    compared: await fromFirstAnswers(db, span),
-    notes: await readNotesBetween(db, span),
-    suspect: await readSuspects(db, span),
-  }
+  // The two days in `compared` are compared for position changes.
+  return { span, compared: await fromFirstAnswers(db, span), ...(await readMarks(db, span)) }
 }
 
-export type DomainFound = Awaited<ReturnType<typeof readDomain>>
-
-/** Data shared by all domains for the same days. */
-interface DomainDays {
-  readonly span: ReadSpan
-  /** The two days compared for position changes. */
-  readonly compared: ReadSpan
+/** Notes and suspect runs, which charts over time mark. */
+export interface Marks {
   readonly notes: readonly Note[]
   readonly suspect: readonly SuspectRun[]
 }
 
-type Compared = Awaited<ReturnType<typeof readCompared>>
+export async function readMarks(db: Database, span: DaySpan): Promise<Marks> {
+  return { notes: await readNotesBetween(db, span), suspect: await readSuspects(db, span) }
+}
 
-/** A domain's days, and how its figures for the comparison are read: from the tables or through a cache. */
+export type DomainFound = Awaited<ReturnType<typeof readDomain>>
+
+type Compared = ReturnType<typeof readCompared>
+
 interface DomainOrder extends DomainDays {
-  readonly through?: (read: () => Promise<Compared>) => Promise<Compared>
+  /** Returns the stored figures, if there are any. */
+  readonly cache?: (read: () => Compared) => Compared
 }
 
 /** The domain does not have to appear in any answer. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
-  { through = (read) => read(), ...told }: DomainOrder,
+  { cache = (read) => read(), ...told }: DomainOrder,
 ) {
   const { domain } = known
   return {
     ...told,
     known,
     days: await readDomainDays(db, { domain, ...told.span }),
-    ...(await through(() => readCompared(db, domain, told))),
+    ...(await cache(() => readCompared(db, domain, told))),
   }
 }
 
@@ -150,7 +148,6 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
           id: place.id('pages'),
           title: 'Pages',
           about: `In the last known answers on ${span.until}.`,
-          name: 'Pages of the domain',
           empty: 'No answer of that day shows a page of the domain.',
         },
         pages,
@@ -166,7 +163,6 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
           id: place.id('rivals'),
           title: 'Rivals',
           about: `In the same answers, on ${span.until}.`,
-          name: 'Domains in the same answers',
           empty: 'Domains in the same answers will be shown here.',
         },
         rivals,
@@ -180,7 +176,6 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
     </div>`
 }
 
-/** Draws a domain's gains and losses between two days, and the domains that took its positions. */
 function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -188,20 +183,18 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
       nothing('No earlier day has answers to compare with.'),
     )
   }
-  const none = html`<span class="none">no known domain</span>`
   return html`${drawWonAndLost({ compared, moves }, place)}
   ${tableSection(
     {
       id: place.id('taken'),
       title: 'Who took it',
       about: `Clicks, estimated from the click curve and the weights of queries. What ${known.domain} lost for a query is divided among the domains that gained there.`,
-      name: 'Domains that gained or lost clicks',
       empty: 'No changes between these days.',
     },
     flows,
     [
       column.plain('Domain', ({ domain }) =>
-        domain === null ? none : toDomain(place, domain, compared),
+        domain === null ? noDomain : toDomain(place, domain, compared),
       ),
       column.clicks('Took', ({ taken }) => -taken),
       column.clicks('Gave', 'won'),
@@ -210,17 +203,13 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
   )}`
 }
 
+const noDomain = html`<span class="none">no known domain</span>`
+
 const mostMoves = 15
 
 /** Draws the queries won next to the queries lost. The table of lost queries also has the columns in `more`. */
 export function drawWonAndLost<Move extends PlaceMove>(
-  {
-    compared,
-    moves,
-  }: {
-    readonly compared: Pick<ReadSpan, 'since' | 'until'>
-    readonly moves: readonly Move[]
-  },
+  { compared, moves }: { readonly compared: DaySpan; readonly moves: readonly Move[] },
   place: PagePlace,
   more: readonly Column<Move>[] = [],
 ): Html {
@@ -233,9 +222,9 @@ export function drawWonAndLost<Move extends PlaceMove>(
     tableSection(
       {
         id: place.id(id),
-        title: html`${title} (${amount(found.length)})`,
+        title,
+        count: found.length,
         about: `Between the last known answers on ${compared.since} and on ${compared.until}.`,
-        name: `${title}, query by query`,
         empty: 'No changes between these days.',
       },
       found.slice(0, mostMoves),
@@ -252,23 +241,14 @@ export function drawWonAndLost<Move extends PlaceMove>(
   return html`<div class="pair">${part('won', 'Won', won)} ${part('lost', 'Lost', lost)}</div>`
 }
 
-interface ShareFound {
+interface ShareFound extends Marks {
   readonly shares: readonly Pick<HeldDay, 'domain' | 'runDate' | 'share' | 'thin'>[]
-  readonly notes: readonly Note[]
-  readonly suspect: readonly SuspectRun[]
-}
-
-interface ShareTitle {
-  /** One-sentence description of the chart. */
-  readonly picture: string
-  /** Describes which queries are counted, and how. */
-  readonly about: Html | string
 }
 
 /** Draws the share of voice as one line per domain. Lists the excluded days, and also shades the suspect days. */
 export function drawShares(
   { shares: found, notes, suspect }: ShareFound,
-  { picture, about }: ShareTitle,
+  { picture, about }: { readonly picture: string; readonly about: Html | string },
   place: PagePlace,
 ): Html {
   const thin = [...new Set(found.filter((day) => day.thin).map(({ runDate }) => runDate))]
@@ -298,7 +278,7 @@ export function drawShares(
 }
 
 export function suspectBands(
-  suspect: readonly SuspectRun[],
+  suspect: Marks['suspect'],
   { suspects }: PagePlace,
 ): readonly Happening[] {
   if (suspects) return []
@@ -308,10 +288,10 @@ export function suspectBands(
   }))
 }
 
-// Maximum number of suspect days to name. The chart and the Nights page give the reasons.
+// The chart and the Nights page name all suspect days, with the reasons.
 const toldSuspects = 5
 
-function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePlace): Html | null {
+function suspectWords(suspect: Marks['suspect'], { suspects, href }: PagePlace): Html | null {
   if (suspects || suspect.length === 0) return null
   const days = [...new Set(suspect.map(({ runDate }) => runDate))]
   const more = days.length - toldSuspects
@@ -319,13 +299,11 @@ function suspectWords(suspect: readonly SuspectRun[], { suspects, href }: PagePl
   ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'day')} before` : ''}.`
 }
 
-/** Positions of a domain or page over several days. */
-interface Holdings extends Pick<DomainDays, 'notes' | 'suspect'> {
+interface Holdings extends Marks {
   readonly name: string
   readonly days: readonly DomainDay[]
 }
 
-/** Draws a domain's or page's share and positions over time, as charts and numbers. */
 export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]
@@ -404,8 +382,7 @@ export const domainsPage = definePage({
         span,
         rows,
         shares: await readHeldDays(db, { domains, tag: '*', ...span }),
-        notes: await readNotesBetween(db, span),
-        suspect: await readSuspects(db, span),
+        ...(await readMarks(db, span)),
       }
     }),
   show: ({ span, rows, ...found }, place, { word }) => ({
@@ -424,7 +401,6 @@ export const domainsPage = definePage({
               id: 'shares',
               title: 'Shares',
               about: 'Ours first, then by their share; at most a hundred.',
-              name: 'Domains by share',
             },
             rows,
             domainColumns(span, place),
@@ -439,14 +415,13 @@ const greatestDomains = {
 }
 
 function noDomains(word: string | null): Html {
-  return word === null
-    ? nothing(
-        'Domains in the answers will be shown here, with their shares, gains and losses.',
-        npmRun('enqueue inputs/keywords.csv'),
-      )
-    : nothing(
-        `No domain with ${JSON.stringify(word)} in its name appears in the answers from these days.`,
-      )
+  if (word === null) {
+    const text = 'Domains in the answers will be shown here, with their shares, gains and losses.'
+    return nothing(text, npmRun('enqueue inputs/keywords.csv'))
+  }
+  return nothing(
+    `No domain with ${JSON.stringify(word)} in its name appears in the answers from these days.`,
+  )
 }
 
 function winners(rows: readonly DomainRow[], span: ReadSpan, place: PagePlace): Html {
@@ -455,7 +430,7 @@ function winners(rows: readonly DomainRow[], span: ReadSpan, place: PagePlace): 
   const down = rows.filter((row) => gain(row) < 0).toSorted((a, b) => gain(a) - gain(b))
   const short = (title: string, id: string, shown: readonly DomainRow[]) =>
     tableSection(
-      { id, title, name: `${title}, domain by domain`, empty: 'No changes between these days.' },
+      { id, title, empty: 'No changes between these days.' },
       shown.slice(0, 8),
       domainColumns(span, place),
     )

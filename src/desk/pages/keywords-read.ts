@@ -15,9 +15,9 @@ import { daysBefore } from '../address.ts'
 /** A day with keywords, which are stored or computed from the day's answers. */
 interface KeywordDay {
   readonly day: string
-  /** Id of the row in `finished_days`; null if nothing is stored for the day. */
+  /** Id in `finished_days`; null if nothing is stored for the day. */
   readonly finish: number | null
-  /** Number of the stored version, used for caching the day's figures. */
+  /** Id of the stored version, used for caching the day's figures. */
   readonly stored: number | null
 }
 
@@ -29,16 +29,14 @@ export interface KeywordDays {
 }
 
 /**
- * Chooses the days to compare. By default, these are the newest stored day and the last earlier day with a run. A day
- * without a run is replaced with the last earlier day with a run. Days that are not stored are computed from their
- * answers. Returns null if there are no runs.
+ * Chooses the days to compare: by default, the newest stored day and the last earlier day with a run. A day without a
+ * run is replaced with the last earlier day with a run. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // Parallel workers are off: a page reads a hundred thousand narrow rows, and starting the workers would cost more
-  // than they save.
+  // A page reads a hundred thousand narrow rows. Starting parallel workers would cost more than they save.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -48,7 +46,6 @@ export async function chooseDays(
   return { now, before: before ?? now, stored }
 }
 
-/** Last day with a run up to a given day, or up to the newest full day. */
 async function lastRunDay(
   db: Database,
   stored: readonly KeywordDay[],
@@ -71,12 +68,8 @@ async function lastRunDay(
 
 export async function readKeywordNames(db: Database) {
   const lists = await db.selectFrom('lists').select('name').orderBy('name').limit(200).execute()
-  const rivals = await db
-    .selectFrom('rival_domains')
-    .select('domain')
-    .distinct()
-    .orderBy('domain')
-    .execute()
+  const named = db.selectFrom('rival_domains').select('domain').distinct()
+  const rivals = await named.orderBy('domain').execute()
   const ours = await db.selectFrom('own_domains').select('domain').limit(1).execute()
   return {
     lists: lists.map(({ name }) => name),
@@ -136,7 +129,6 @@ function keywordsOf<Name extends string>(
     .as(name)
 }
 
-/** Joins a day's keywords with an earlier day's keywords to find changes. */
 function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
   return db
     .selectFrom(keywordsOf(db, now, 'now'))
@@ -147,11 +139,13 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/**
- * Returns the kind of change. We can only be sure that a domain left or entered if the other answer was deep enough to
- * show its position.
- */
+/** A domain has surely left or entered only if the other answer was deep enough to show the domain's position. */
 function changeOf(eb: SidesBuilder) {
+  const isGone = (side: 'now' | 'before', other: 'now' | 'before') =>
+    eb.and([
+      eb(`${side}.position`, 'is', null),
+      eb(`${side}.depth`, '>=', eb.ref(`${other}.position`)),
+    ])
   return eb
     .case()
     .when('before.search_id', 'is', null)
@@ -162,13 +156,9 @@ function changeOf(eb: SidesBuilder) {
     .then(sql.lit('up'))
     .when('now.position', '>', eb.ref('before.position'))
     .then(sql.lit('down'))
-    .when(
-      eb.and([eb('now.position', 'is', null), eb('now.depth', '>=', eb.ref('before.position'))]),
-    )
+    .when(isGone('now', 'before'))
     .then(sql.lit('left'))
-    .when(
-      eb.and([eb('before.position', 'is', null), eb('before.depth', '>=', eb.ref('now.position'))]),
-    )
+    .when(isGone('before', 'now'))
     .then(sql.lit('entered'))
     .end()
 }
@@ -206,11 +196,7 @@ function gainOf(eb: SidesBuilder) {
   return eb(at('before'), '-', at('now'))
 }
 
-export async function countKeywords(
-  db: Database,
-  days: KeywordDays,
-  query: KeywordQuery,
-): Promise<number> {
+export async function countKeywords(db: Database, days: KeywordDays, query: KeywordQuery) {
   const { count } = await compareKeywords(db, days)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where((eb) => holds(eb, query))
@@ -237,8 +223,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // Filters on more than the day itself leave few rows and make a second pass expensive, so the rows are counted
-      // here. Null means that the rows must be counted separately.
+      // These filters make a second pass expensive, so the rows are counted here; null if they were not counted.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -304,10 +289,10 @@ export async function readKeywordDetails(
   const urlOf = new Map(pages.map((page) => [page.id, page.url_key]))
   const rankOf = new Map(ranks.map((rank) => [`${rank.finish_id} ${rank.query_id}`, rank.position]))
   return rows.map((row) => {
-    const { q = '', device = null, gl = null, volume = null } = factOf.get(row.id) ?? {}
+    const { q = '', device = null, gl: country = null, volume = null } = factOf.get(row.id) ?? {}
     return {
       ...row,
-      ...{ q, device, country: gl, volume },
+      ...{ q, device, country, volume },
       url: urlOf.get(row.page ?? '') ?? null,
       // The keyword's ranks, oldest day first. A rank is undefined if it is unknown for the day.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
@@ -326,7 +311,7 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
       ...(['up', 'down', 'entered', 'left'] as const).map((name) =>
         eb.fn.countAll<number>().filterWhere(changeOf(eb), '=', name).as(name),
       ),
-      ...(['1-3', '4-10', '11-20', '21+'] as const).map((range) =>
+      ...rankRanges.map((range) =>
         eb.fn.countAll<number>().filterWhere(ranksIn(eb, range)).as(range),
       ),
     ])
@@ -335,10 +320,7 @@ export async function readKeywordCounts(db: Database, days: KeywordDays) {
 
 export type Gain = Awaited<ReturnType<typeof readGains>>[number]
 
-/**
- * Reads the keywords or pages that won or lost the most clicks between two days, according to weights and the click
- * curve.
- */
+/** Reads the keywords or pages that won or lost the most clicks, according to weights and the click curve. */
 export async function readGains(
   db: Database,
   days: KeywordDays,

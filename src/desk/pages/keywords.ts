@@ -35,12 +35,6 @@ interface KeywordColumn {
   readonly csv: (row: Keyword) => Cell
 }
 
-const labelsOf = ({ labels }: Keyword, isKind: boolean) =>
-  labels.filter(
-    (label) =>
-      label.startsWith('list=') === isKind && !/^(device|country|language|place)=/.test(label),
-  )
-
 const textColumn = (head: string, csv: (row: Keyword) => string | null) => {
   return { head, cell: (row: Keyword) => given(csv(row)), csv }
 }
@@ -87,10 +81,13 @@ const columns = {
     cell: ({ history }) => spark(history),
     csv: ({ history }) => history.map((rank) => rank ?? '').join(' '),
   },
-  tags: textColumn('Tags', (row) => labelsOf(row, false).join(', ') || null),
-  list: textColumn('List', (row) => {
-    const lists = labelsOf(row, true).map((label) => label.slice(5))
-    return lists.join(', ') || null
+  tags: textColumn('Tags', ({ labels }) => {
+    const tags = labels.filter((label) => !/^(list|device|country|language|place)=/.test(label))
+    return tags.join(', ') || null
+  }),
+  list: textColumn('List', ({ labels }) => {
+    const lists = labels.filter((label) => label.startsWith('list='))
+    return lists.map((label) => label.slice(5)).join(', ') || null
   }),
   device: textColumn('Device', ({ device }) => device),
   country: textColumn('Country', ({ country }) => country),
@@ -99,16 +96,7 @@ const columns = {
 
 type ColumnName = keyof typeof columns
 const columnNames = Object.keys(columns) as readonly ColumnName[]
-const usualColumns: readonly ColumnName[] = [
-  'keyword',
-  'rank',
-  'change',
-  'week',
-  'best',
-  'volume',
-  'page',
-  'trend',
-]
+const usualColumns = 'keyword,rank,change,week,best,volume,page,trend'.split(',')
 
 function movedSince(head: string, before: 'dayBefore' | 'weekBefore'): KeywordColumn {
   return {
@@ -129,10 +117,10 @@ function askKeywords(address: PageAddress) {
     'up',
     'down',
   ])
-  const label = (name: string) => {
+  const labels = ['list', 'device', 'country'].flatMap((name) => {
     const text = address.text(name)
-    return text === null ? [] : [`${name}=${text}`]
-  }
+    return text === null ? [] : `${name}=${text}`
+  })
   const shown = address.texts('column').flatMap((text) => text.split(','))
   const wrong = shown.find((name) => !columnNames.some((column) => column === name))
   if (wrong !== undefined) {
@@ -143,10 +131,7 @@ function askKeywords(address: PageAddress) {
   return {
     query: {
       word: address.text('word'),
-      labels: [
-        ...address.texts('tag').flatMap((tags) => tags.split(',')),
-        ...['list', 'device', 'country'].flatMap(label),
-      ],
+      labels: [...address.texts('tag').flatMap((tags) => tags.split(',')), ...labels],
       ranks: address.text('rank') === null ? null : address.word('rank', rankRanges),
       change: address.text('change') === null ? null : address.word('change', changes),
       feature: address.text('feature'),
@@ -183,21 +168,21 @@ export const keywordsPage = definePage({
   nav: 'Keywords',
   ask: askKeywords,
   read: (reading, asked) => reading.answers((db) => readPage(db, asked)),
-  show: (found, place, asked) => ({
-    title: 'Keywords',
-    lead:
-      found === null
-        ? 'Every keyword of your lists, with its rank day by day.'
-        : leadOf(found, asked, place),
-    body:
-      found === null
-        ? nothing(
-            'No list has been read. Each keyword will be a row here: rank, change, volume, ranking page.',
-            npmRun('enqueue inputs/keywords.csv'),
-          )
-        : html`${form(found, asked, place)} ${drawRows(found, asked, place)}`,
-  }),
+  show: (found, place, asked) => {
+    const title = 'Keywords'
+    if (found === null) {
+      const lead = 'Every keyword of your lists, with its rank day by day.'
+      return { title, lead, body: noKeywords }
+    }
+    const body = html`${form(found, asked, place)} ${drawRows(found, asked, place)}`
+    return { title, lead: leadOf(found, asked, place), body }
+  },
 })
+
+const noKeywords = nothing(
+  'No list has been read. Each keyword will be a row here: rank, change, volume, ranking page.',
+  npmRun('enqueue inputs/keywords.csv'),
+)
 
 function leadOf(
   { days, count, names }: KeywordsFound,
@@ -216,9 +201,10 @@ function leadOf(
   (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`
 }
 
-function again(place: PagePlace): Record<string, string> {
-  const names = new Set(place.filters.keys())
-  return Object.fromEntries([...names].map((name) => [name, place.filters.getAll(name).join(',')]))
+function again({ filters }: PagePlace): Record<string, string> {
+  return Object.fromEntries(
+    [...filters.keys()].map((name) => [name, filters.getAll(name).join(',')]),
+  )
 }
 
 const changeWords = [
@@ -281,12 +267,8 @@ function drawRows(
   }
   const drawn = shown.map((name) => {
     const { sort, cell, look, head }: KeywordColumn = columns[name]
-    return {
-      head,
-      look,
-      cell: (row: Keyword) => cell(row, place),
-      ...(sort === undefined ? {} : { sorting: sorting(sort) }),
-    }
+    const drawCell = (row: Keyword) => cell(row, place)
+    return { head, look, cell: drawCell, sorting: sort === undefined ? null : sorting(sort) }
   })
   const sheets = Math.ceil(count / rowsAtOnce)
   const way = (text: string, nth: number) =>
@@ -307,10 +289,9 @@ const detailsAtOnce = 1_000
 /** The same view as a file: all rows, in the same order, with the same columns. */
 export const keywordsFile: FilePage = {
   path: '/keywords/rows.csv',
-  send: async (address, reading) => ({
-    name: 'keywords.csv',
-    pieces: lines(reading, askKeywords(address)),
-  }),
+  send: async (address, reading) => {
+    return { name: 'keywords.csv', pieces: lines(reading, askKeywords(address)) }
+  },
 }
 
 async function* lines(
@@ -323,15 +304,11 @@ async function* lines(
     return days === null ? null : { days, rows: await readKeywords(db, days, query) }
   })
   if (found === null) return
-  const { days, rows } = found
+  const { rows } = found
+  const history = found.days.stored.slice(0, sparkDays)
   for (let from = 0; from < rows.length; from += detailsAtOnce) {
-    const part = await reading.answers((db) =>
-      readKeywordDetails(
-        db,
-        rows.slice(from, from + detailsAtOnce),
-        days.stored.slice(0, sparkDays),
-      ),
-    )
+    const some = rows.slice(from, from + detailsAtOnce)
+    const part = await reading.answers((db) => readKeywordDetails(db, some, history))
     yield csvLines(part.map((row) => shown.map((name) => columns[name].csv(row))))
   }
 }

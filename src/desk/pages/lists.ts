@@ -43,30 +43,32 @@ export const listsPage = definePage({
     title: 'Lists',
     plain: true,
     lead: 'Queries, their answers, and the lines that could not be read.',
-    body:
-      lists.length === 0
-        ? nothing(
-            'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
-            npmRun('enqueue inputs/keywords.csv'),
-          )
-        : tableSection(
-            { id: 'lists', title: html`Lists (${amount(lists.length)})`, name: 'Every list' },
-            lists,
-            [
-              column.plain('List', ({ id, name }) => toList(place, id, name)),
-              column.number('Queries', 'members'),
-              column.word('Newest run', ({ runDate, state }) =>
-                runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
-              ),
-              column.right('Rejected lines', ({ id, rejected }) =>
-                rejected === null || rejected === 0
-                  ? amount(rejected)
-                  : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
-              ),
-              column.number('Credits in 30 days', 'credits'),
-              column.text('Read from', 'source'),
-            ],
-          ),
+    body: tableSection(
+      {
+        id: 'lists',
+        title: 'Lists',
+        count: lists.length,
+        empty: [
+          'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
+          npmRun('enqueue inputs/keywords.csv'),
+        ],
+      },
+      lists,
+      [
+        column.plain('List', ({ id, name }) => toList(place, id, name)),
+        column.number('Queries', 'members'),
+        column.word('Newest run', ({ runDate, state }) =>
+          runDate === null || state === null ? unknown : html`${runDate} ${runBadge(state)}`,
+        ),
+        column.right('Rejected lines', ({ id, rejected }) =>
+          rejected === null || rejected === 0
+            ? amount(rejected)
+            : to(`${place.href(`/lists/${id}`)}#rejected`, amount(rejected)),
+        ),
+        column.number('Credits in 30 days', 'credits'),
+        column.text('Read from', 'source'),
+      ],
+    ),
   }),
 })
 
@@ -76,18 +78,6 @@ export interface CoverageFound {
   readonly days: readonly ListDay[]
 }
 
-const counts = [
-  'planned',
-  'bought',
-  'reused',
-  'notAsked',
-  'failed',
-  'unknown',
-  'open',
-  'others',
-] as const
-
-/** Draws a list's answered queries by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
     title: `Queries of ${list.name} to be asked and answered, day by day`,
@@ -108,9 +98,14 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
           column.share('Answered', ({ answered, planned }) =>
             planned === 0 ? null : answered / planned,
           ),
-          ...counts.map((name) =>
-            column.number(name === 'notAsked' ? 'not asked' : name, (day: ListDay) => day[name]),
-          ),
+          column.number('planned', 'planned'),
+          column.number('bought', 'bought'),
+          column.number('reused', 'reused'),
+          column.number('not asked', 'notAsked'),
+          column.number('failed', 'failed'),
+          column.number('unknown', 'unknown'),
+          column.number('open', 'open'),
+          column.number('others', 'others'),
           column.number('Credits', 'credits'),
         ])}`
   return section(
@@ -124,7 +119,6 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   )
 }
 
-/** Draws a list's queries with their weights, their tags, and the lines that they were read from. */
 function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place: PagePlace): Html {
   const { word, tag, respelled, sheet } = asked
   const differing = { name: 'respelled', value: '1', checked: respelled }
@@ -180,18 +174,22 @@ function drawRejected({ rejected, list }: ListFound): Html {
         ${amount(duplicates)} merged as duplicates, ${amount(list.rejected)} rejected.`
   const cut =
     (list.rejected ?? 0) > rejected.length
-      ? html`<p class="soft">The first ${amount(rejected.length)} are shown.</p>`
+      ? html` The first ${amount(rejected.length)} are shown.`
       : null
-  const body =
-    rejected.length === 0
-      ? nothing('Rejected lines will be shown here, each with its reason.')
-      : html`${table('Lines with their reasons', rejected, [
-          column.number('Line', 'line'),
-          column.text('Reason', 'reason'),
-          column.text('Text', 'content'),
-        ])}
-        ${cut}`
-  return section({ id: 'rejected', title: 'Rejected lines', about }, body)
+  return tableSection(
+    {
+      id: 'rejected',
+      title: 'Rejected lines',
+      about: html`${about}${cut}`,
+      empty: 'Rejected lines will be shown here, each with its reason.',
+    },
+    rejected,
+    [
+      column.number('Line', 'line'),
+      column.text('Reason', 'reason'),
+      column.text('Text', 'content'),
+    ],
+  )
 }
 
 const atOnce = 100

@@ -79,7 +79,6 @@ export async function readAccountsFound(db: Database, span: ZonedSpan) {
 }
 
 type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
-  /** Balance changes; null if there are too many calls for a quick read. */
   readonly events: readonly NamedEvent[] | null
 }
 
@@ -106,29 +105,21 @@ export function drawCosts({ costs }: Pick<AccountsFound, 'costs'>): Html {
 }
 
 export function drawBalances(
-  { accounts, points, events }: Omit<AccountsFound, 'costs'>,
+  found: Omit<AccountsFound, 'costs'>,
   place: PagePlace,
   span: DaySpan,
 ): Html {
-  if (accounts.length === 0) {
-    const text =
-      'No account has been used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
-    return section(
-      { id: 'balance', title: 'Balance' },
-      nothing(text, `${npmRun('work --')} --drain`),
-    )
+  const { accounts, points, events } = found
+  if (accounts.length > 0) {
+    return html`${accounts.map((account) => {
+      const ownPoints = points.filter((point) => point.account_id === account.id)
+      const ownEvents = events?.filter((event) => event.account === account.account) ?? null
+      return drawBalance({ account, points: ownPoints, events: ownEvents, span }, place)
+    })}`
   }
-  return html`${accounts.map((account) =>
-    drawBalance(
-      {
-        account,
-        points: points.filter((point) => point.account_id === account.id),
-        events: events?.filter((event) => event.account === account.account) ?? null,
-        span,
-      },
-      place,
-    ),
-  )}`
+  const text =
+    'No account has been used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
+  return section({ id: 'balance', title: 'Balance' }, nothing(text, `${npmRun('work --')} --drain`))
 }
 
 interface BalanceFound extends Pick<AccountsFound, 'points' | 'events'> {
@@ -136,18 +127,14 @@ interface BalanceFound extends Pick<AccountsFound, 'points' | 'events'> {
   readonly span: DaySpan
 }
 
-/** Draws one account: its balance, its spending, and external spend. */
 function drawBalance(found: BalanceFound, place: PagePlace): Html {
   const { account, events, span } = found
   const name = account.account
   const told = (events ?? []).filter(({ what }) => what !== 'perhaps ours')
-  const sum = (names: readonly string[]) =>
-    events === null
-      ? null
-      : events
-          .filter(({ what }) => names.includes(what))
-          .reduce((all, { credits }) => all + credits, 0)
-  const external = sum(['external spend'])
+  const sum = (...names: readonly string[]) =>
+    events?.reduce((all, { what, credits }) => all + (names.includes(what) ? credits : 0), 0) ??
+    null
+  const external = sum('external spend')
   const statement = place.href('/money/statement', { account: name, ...span })
   return section(
     {
@@ -160,7 +147,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
       ['credits left', figure(`${name}.remaining`, account.remaining)],
       ['credit floor', account.floor],
       ['used by our calls in this period', figure(`${name}.used`, account.used)],
-      ['added: top-ups and renewals', sum(['top-up', 'renewal'])],
+      ['added: top-ups and renewals', sum('top-up', 'renewal')],
       ['external spend', external === null ? null : Math.abs(external)],
     ])}
     ${picture(found)}
@@ -170,9 +157,8 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
 }
 
 function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlace): Html {
-  const sign = credits > 0 ? '+' : '−'
-  return html`${instant(at, zone)}: ${what} ${sign} ${numberText(Math.abs(credits))}, balance
-  ${numberText(balance)}`
+  const sum = `${credits > 0 ? '+' : '−'} ${numberText(Math.abs(credits))}`
+  return html`${instant(at, zone)}: ${what} ${sum}, balance ${numberText(balance)}`
 }
 
 const creditPicture = { grain: 'instant', hover: true, width: 1040, format: tickText } as const
@@ -186,8 +172,7 @@ function picture({ account, points, events }: BalanceFound): Html {
   const { floor, account: name } = account
   const greatest = Math.max(...values, floor ?? 0)
   const least = Math.min(...values)
-  // On an axis that starts at 0, a balance that hardly changed would look flat, so the axis starts at 0 only if there
-  // is a floor.
+  // On an axis that starts at 0, a balance that hardly changed would look flat.
   const flat = floor === null && least > greatest / 2
   const from = flat ? least - (greatest - least) * 0.1 - 1 : 0
   return html`${drawPicture({
@@ -231,18 +216,16 @@ export const statementPage = definePage({
     body: html`${dayChooser(place, span, ['account', 'by'])}
       <p>
         Grouped by
-        ${groupings.map((one) =>
-          one === by
-            ? html` <strong>${one}</strong>`
-            : html` ${to(place.href('/money/statement', { account, by: one, ...span }), one)}`,
-        )}.
+        ${groupings.map((one) => {
+          const href = place.href('/money/statement', { account, by: one, ...span })
+          return html` ${one === by ? html`<strong>${one}</strong>` : to(href, one)}`
+        })}.
         In a terminal: ${command(`${npmRun('statement --')} --by ${by}`)}
       </p>
       ${tableSection(
         {
           id: 'sums',
           title: 'Changes',
-          name: 'Balance changes',
           empty: [
             'No balance was reported in this period. A statement begins with the first answer.',
             npmRun('statement'),
@@ -270,7 +253,6 @@ function drawEvents(events: readonly NamedEvent[], { zone }: PagePlace): Html {
       id: 'events',
       title: 'Changes that our calls do not fully explain',
       about: events.length > mostEvents ? `The newest ${mostEvents} of ${events.length}.` : null,
-      name: 'Events',
     },
     events.slice(-mostEvents).toReversed(),
     [
@@ -284,34 +266,31 @@ function drawEvents(events: readonly NamedEvent[], { zone }: PagePlace): Html {
   )
 }
 
-/** Expected and highest cost of open runs and future nights. */
 function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Html {
   const about = html`The next seven days for the account in the settings;
   ${command(npmRun('forecast'))} looks further ahead.`
   const steps = forecast?.outcome.kind === 'known' ? forecast.outcome.steps : []
   const coming =
-    forecast === null
-      ? null
-      : steps.length === 0
-        ? nothing(
-            'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
-            `${npmRun('nightly --')} --show`,
-          )
-        : html`${band(forecast, steps)}
-          ${table('Coming runs', steps, [
-            column.word('when', ({ at }) => instant(new Date(at), zone)),
-            column.word('what', ({ kind, name }) => (kind === 'run' ? `run ${name}` : name)),
-            column.text('list', 'list'),
-            column.number('to buy', 'asked'),
-            column.number('still fresh', 'fresh'),
-            column.number('credits', 'credits'),
-            column.number('at the highest price', 'worst'),
-            column.number('left after', 'after'),
-            column.plain('verdict', verdict),
-          ])}`
+    steps.length === 0
+      ? nothing(
+          'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
+          `${npmRun('nightly --')} --show`,
+        )
+      : table('Coming runs', steps, [
+          column.word('when', ({ at }) => instant(new Date(at), zone)),
+          column.word('what', ({ kind, name }) => (kind === 'run' ? `run ${name}` : name)),
+          column.text('list', 'list'),
+          column.number('to buy', 'asked'),
+          column.number('still fresh', 'fresh'),
+          column.number('credits', 'credits'),
+          column.number('at the highest price', 'worst'),
+          column.number('left after', 'after'),
+          column.plain('verdict', verdict),
+        ])
   return section(
     { id: 'forecast', title: 'Forecast', about },
-    html`${drawForecastLines(forecast, zone)} ${coming}`,
+    html`${drawForecastLines(forecast, zone)}
+    ${forecast === null ? null : html`${band(forecast, steps)} ${coming}`}`,
   )
 }
 
@@ -326,16 +305,11 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
     return html`<span class="bad">${what} stops it at ${bought} of ${asked}</span>`
   }
-  return sure
-    ? html`fits`
-    : html`<span class="warn">fits at recent prices, but not at the highest price</span>`
+  if (sure) return html`fits`
+  return html`<span class="warn">fits at recent prices, but not at the highest price</span>`
 }
 
-/** Draws the future balance: one line at recent prices, and one line at the highest price. */
-function band(
-  { balance, now, floor }: CreditForecast,
-  steps: readonly ForecastStep[],
-): Html | null {
+function band({ balance, now, floor }: CreditForecast, steps: readonly ForecastStep[]) {
   // A single point in time does not make a chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }

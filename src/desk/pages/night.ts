@@ -51,22 +51,19 @@ type RunFound = Awaited<ReturnType<typeof readRun>>
 async function readRun(db: Database, id: number) {
   const run = await readRunFacts(db, id)
   const counts = await countTasks(db, id)
-  const queries = counts.reduce((sum, { tasks }) => sum + tasks, 0)
+  const all = counts.reduce((sum, { tasks }) => sum + tasks, 0)
   // The moves are not read if there are too many answers to compare within a page load.
   const read = () => readRows<RunMove>(db, 'run_moves', { date: run.run_date, run: id })
-  return { run, counts, moves: queries > mostCompared ? null : await read() }
+  return { run, counts, all, moves: all > mostCompared ? null : await read() }
 }
 
 function kindOf(
   { kind, schedule, due_at: due, note, created_at: from, finished_at: until }: RunFacts,
   { zone }: PagePlace,
 ): Html {
+  const starter = kind === 'nightly' ? 'started by a schedule' : 'started by hand'
   const why =
-    schedule === null
-      ? kind === 'nightly'
-        ? 'started by a schedule'
-        : 'started by hand'
-      : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
+    schedule === null ? starter : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
   const end = until === null ? 'in progress' : html`ended ${instant(until, zone)}`
   return html`${why}; begun ${instant(from, zone)},
   ${end}${note === null ? null : html`; ${given(note)}`}`
@@ -88,10 +85,9 @@ function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
   </section>`
 }
 
-function counted({ run, counts }: RunFound): Html {
+function counted({ run, counts, all }: RunFound): Html {
   const of = (...states: readonly TaskState[]) =>
     counts.reduce((sum, { state, tasks }) => sum + (states.includes(state) ? tasks : 0), 0)
-  const all = counts.reduce((sum, { tasks }) => sum + tasks, 0)
   return tiles([
     ['planned', figure('tasks', all)],
     ['bought', figure('answered', of('answered'))],
@@ -146,7 +142,6 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
       id,
       title,
       about: 'Our domains, or all if none is ours; compared with the previous answer.',
-      name: 'Moves',
       empty: [text, `${npmRun('domains --')} list`],
     },
     moves,
@@ -155,10 +150,9 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
       column.plain('domain', ({ domain }) => toDomain(place, domain)),
       column.number('before', 'previous'),
       column.number('now', 'position'),
-      column.word(
-        'change',
-        ({ change }) => html`<span class="${change}">${words[change] ?? change}</span>`,
-      ),
+      column.word('change', ({ change }) => {
+        return html`<span class="${change}">${words[change] ?? change}</span>`
+      }),
       column.text('page', 'page'),
       column.word('both nights', ({ query_id: query, previous_date: beside }) =>
         toNight(place, query, { day, beside, text: 'side by side' }),
@@ -230,26 +224,25 @@ async function readRunFacts(db: Database, run: number) {
     .select(['runs.rejected', 'runs.suspect', 'night.schedule', 'night.due_at', 'night.note'])
     .select(['health.asked', 'health.answered', 'health.price', 'health.depth', 'health.empty'])
     .select(['health.unreadable', 'health.workers'])
-    .select((eb) => [
-      eb.fn.coalesce('health.reasons', none).as('reasons'),
-      eb.fn.coalesce('health.remarks', none).as('remarks'),
-      sql<number | null>`(
-        select avg(before.price)::float8
-        from (${usualNights(eb.ref('runs.list_id'), eb.ref('runs.id'))}) as before
-      )`.as('usual_price'),
-      eb
-        .selectFrom('runs as earlier')
-        .select((earlier) => earlier.fn.max('earlier.id').as('id'))
-        .whereRef('earlier.list_id', '=', 'runs.list_id')
-        .whereRef('earlier.id', '<', 'runs.id')
-        .as('previous'),
-      eb
-        .selectFrom('runs as later')
-        .select((later) => later.fn.min('later.id').as('id'))
-        .whereRef('later.list_id', '=', 'runs.list_id')
-        .whereRef('later.id', '>', 'runs.id')
-        .as('next'),
-    ])
+    .select((eb) => {
+      /** Id of the previous (`<`) or the next (`>`) run of the same list. */
+      const beside = (side: '<' | '>') =>
+        eb
+          .selectFrom('runs as other')
+          .select(({ fn }) => fn[side === '<' ? 'max' : 'min']('other.id').as('id'))
+          .whereRef('other.list_id', '=', 'runs.list_id')
+          .whereRef('other.id', side, 'runs.id')
+      return [
+        eb.fn.coalesce('health.reasons', none).as('reasons'),
+        eb.fn.coalesce('health.remarks', none).as('remarks'),
+        sql<number | null>`(
+          select avg(before.price)::float8
+          from (${usualNights(eb.ref('runs.list_id'), eb.ref('runs.id'))}) as before
+        )`.as('usual_price'),
+        beside('<').as('previous'),
+        beside('>').as('next'),
+      ]
+    })
     .where('runs.id', '=', run)
     .executeTakeFirst()
   if (found !== undefined) return found

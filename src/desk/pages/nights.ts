@@ -124,7 +124,6 @@ export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace
       `${npmRun('nightly --')} --show`,
     )
   }
-  // Each list has a calendar, with the months stacked and one square per day.
   const calendars = [...groupBy(entries, ({ list }) => list)].map(([list, found], index) => {
     const months = [...groupBy(found, ({ run_date: day }) => day.slice(0, 7))]
     return section(
@@ -141,7 +140,6 @@ function newest(entries: readonly CalendarEntry[], place: PagePlace): Html {
       id: 'newest',
       title: 'The newest nights',
       about: entries.length > listed ? `The newest ${listed} of ${entries.length}.` : null,
-      name: 'Nights',
     },
     entries.slice(0, listed),
     [

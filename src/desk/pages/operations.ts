@@ -25,7 +25,7 @@ import {
   unknown,
   uncertainNote,
 } from '../drawing/parts.ts'
-import { column, table, tableSection } from '../drawing/tables.ts'
+import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
 import { drawForecastLines } from './money.ts'
 import { toRun } from './ways.ts'
@@ -81,30 +81,30 @@ function drawOperations(found: OperationsFound, place: PagePlace): LiveParts {
 
 function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace): Html {
   const uncertain = account?.uncertain ?? 0
-  const held =
-    uncertain === 0
-      ? null
-      : html`<p>
-          ${uncertain} credits are held for calls with an unknown outcome:
-          ${command(`${npmRun('status --')} --unknown`)}
-        </p>`
-  const body =
-    workers.length === 0
-      ? nothing(
-          'No worker is running. Each will be a line here, with its calls in flight.',
-          npmRun('work'),
-        )
-      : table('Workers', workers, [
-          column.right('worker', 'worker'),
-          column.plain(
-            'machine',
-            ({ host, pid }) => html`${given(host)} <span class="soft">process ${pid}</span>`,
-          ),
-          column.word('since', ({ started_at: at }) => instant(at, zone)),
-          column.right('in flight', ({ in_flight: busy, lanes }) => `${busy} of ${lanes}`),
-          column.right('oldest', ({ oldest_s: age }) => (age === null ? unknown : `${age} s`)),
-        ])
-  return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
+  const held = html`${uncertain} credits are held for calls with an unknown outcome:
+  ${command(`${npmRun('status --')} --unknown`)}`
+  return tableSection(
+    {
+      id: 'crew-now',
+      title: 'Workers',
+      about: uncertain === 0 ? null : held,
+      empty: [
+        'No worker is running. Each will be a line here, with its calls in flight.',
+        npmRun('work'),
+      ],
+    },
+    workers,
+    [
+      column.right('worker', 'worker'),
+      column.plain(
+        'machine',
+        ({ host, pid }) => html`${given(host)} <span class="soft">process ${pid}</span>`,
+      ),
+      column.word('since', ({ started_at: at }) => instant(at, zone)),
+      column.right('in flight', ({ in_flight: busy, lanes }) => `${busy} of ${lanes}`),
+      column.right('oldest', ({ oldest_s: age }) => (age === null ? unknown : `${age} s`)),
+    ],
+  )
 }
 
 function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
@@ -140,16 +140,16 @@ function overdueOf({ overdue, zone }: NightSummary): readonly Html[] | string {
 
 function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName, origin, forecast } = found
-  const [id, title] = ['money-now', 'Money']
+  const titles = { id: 'money-now', title: 'Money' }
   if (account === null) {
     const text = `The account ${accountName} has not been used yet: its balance comes with the first answer.`
-    return section({ id, title }, nothing(text, `${npmRun('work --')} --drain`))
+    return section(titles, nothing(text, `${npmRun('work --')} --drain`))
   }
   const seen =
     account.remaining === null ? 'not reported yet' : `reported ${ago(account.observed_ago_s)} ago`
   const about = html`Account ${given(account.name)}; the balance was ${seen}.`
   return section(
-    { id, title, about },
+    { ...titles, about },
     html`${tiles([
         ['credits left', figure('account.remaining', account.remaining)],
         ['credit floor', figure('account.floor', floor)],
@@ -168,6 +168,10 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   )
 }
 
+const noNotices = nothing(
+  'No notices yet. Set MILL_WEBHOOK to be notified of stops, finished runs and missed nights.',
+)
+
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
 function drawNotices({ notices }: OperationsFound, { zone }: PagePlace): Html {
@@ -180,11 +184,7 @@ function drawNotices({ notices }: OperationsFound, { zone }: PagePlace): Html {
   )
   return section(
     { id: 'notices-now', title: 'Notices' },
-    shown.length === 0
-      ? nothing(
-          'No notices yet. Set MILL_WEBHOOK to be notified of stops, finished runs and missed nights.',
-        )
-      : lines(shown, 'news'),
+    shown.length === 0 ? noNotices : lines(shown, 'news'),
   )
 }
 
@@ -231,7 +231,6 @@ const stopWords: Readonly<Record<string, string>> = {
   auth: 'key refused',
 }
 
-/** Shows whether tasks are making progress, the reason if they are not, and the command to run next. */
 function drawState(found: OperationsFound, place: PagePlace): Html {
   const { zone } = place
   const stops = found.account?.stops ?? []
@@ -257,16 +256,12 @@ function drawState(found: OperationsFound, place: PagePlace): Html {
 function wrongRuns({ runs }: OperationsFound, place: PagePlace): Html | null {
   const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
   if (wrong.length === 0) return null
-  return html`<p>
-    Failed or unknown:
-    ${wrong
-      .slice(0, 6)
-      .map(
-        ({ run, run_date: date, tasks }, index) =>
-          html`${index === 0 ? '' : ', '}${toRun(place, run, `run ${run} of ${date}`)}
-          (${tasks.failed + tasks.unknown})`,
-      )}${wrong.length > 6 ? ` and ${count(wrong.length - 6, 'other run')}` : ''}.
-  </p>`
+  const named = wrong.slice(0, 6).map(({ run, run_date: date, tasks }, index) => {
+    const link = toRun(place, run, `run ${run} of ${date}`)
+    return html`${index === 0 ? '' : ', '}${link} (${tasks.failed + tasks.unknown})`
+  })
+  const more = wrong.length > 6 ? ` and ${count(wrong.length - 6, 'other run')}` : ''
+  return html`<p>Failed or unknown: ${named}${more}.</p>`
 }
 
 function headline({ runs, account, workers, endedLastMinute, forecast }: OperationsFound) {
@@ -312,7 +307,6 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
 
 const commandsIn = new RegExp(`(${commandStart}[^;,]+)`)
 
-/** A sentence whose commands can be copied. */
 function typeable(step: string): readonly (Html | string)[] {
   return step
     .split(commandsIn)

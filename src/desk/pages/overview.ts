@@ -2,13 +2,18 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
+import { readCalendar } from '../../core/nights/nights.ts'
 import { nextStep } from '../../core/runs/screen.ts'
-import type { AlertRow } from '../../features/alerts/statements.ts'
+import { readTables } from '../../core/runs/status-command.ts'
+import { readLiveWorkers } from '../../core/runs/waits.ts'
+import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
+import { readHeldDays, readOursOn } from '../../features/analysis/domains.ts'
 import { change, type Html, html, numberText } from '../drawing/html.ts'
 import {
-  amount,
   badge,
   command,
   figure,
@@ -24,11 +29,18 @@ import {
 } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { daysBefore } from '../address.ts'
-import { definePage, type PagePlace } from '../page.ts'
-import { drawShares } from './domain.ts'
+import { definePage, type DeskReading, type PagePlace } from '../page.ts'
+import { StoredFigures } from '../stored-figures.ts'
+import { drawShares, readMarks } from './domain.ts'
 import { drawDay } from './nights.ts'
-import { type Gain, rankRanges } from './keywords-read.ts'
-import { type OverviewFound, readOverview, type ShareStanding } from './overview-read.ts'
+import {
+  chooseDays,
+  type Gain,
+  type KeywordDays,
+  rankRanges,
+  readGains,
+  readKeywordCounts,
+} from './keywords-read.ts'
 import { toDomain, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 export const overviewPage = definePage({
@@ -46,6 +58,121 @@ export const overviewPage = definePage({
   }),
 })
 
+export type OverviewFound = Awaited<ReturnType<typeof readOverview>>
+type Standing = NonNullable<OverviewFound['standing']>
+
+const trendDays = 30
+const shownNights = 14
+const shownGains = 5
+const mostAlerts = 500
+const mostLines = 7
+
+export async function readOverview(
+  reading: Pick<DeskReading, 'answers' | 'books' | 'forecast' | 'mill' | 'today'>,
+  day: string | null = null,
+) {
+  const forecast = await reading.forecast()
+  const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
+  return reading.books(async (db) => ({
+    standing,
+    forecast,
+    state: await readTables({ ...reading.mill, db }, null),
+    workers: await readLiveWorkers(db),
+    nights: await readCalendar(db, {
+      since: daysBefore(reading.today, shownNights - 1),
+      until: reading.today,
+      limit: 200,
+    }),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: true, limit: mostAlerts }),
+  }))
+}
+
+async function readStanding(db: Database, memory: object, day: string | null) {
+  const days = await chooseDays(db, { day, since: null })
+  if (days === null) return null
+  const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days
+  const span = { since: daysBefore(days.now.day, trendDays - 1), until: days.now.day }
+  const { ours, named } = await readNamed(db, span.until)
+  const domains = named.slice(0, mostLines)
+  return {
+    days,
+    week,
+    ours,
+    ...(await cached.get(memory, keyOf(days, week), () => readChanges(db, days, week))),
+    rivals: await readShareChanges(db, days, ours),
+    shares: await readHeldDays(db, { domains, tag: '*', ...span }),
+    ...(await readMarks(db, span)),
+  }
+}
+
+const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
+
+/** Key for caching the changes between the given days; null if one of the days is not stored. */
+function keyOf(days: KeywordDays, week: KeywordDays): string | null {
+  const versions = [days.now, days.before, week.before].map(({ stored }) => stored)
+  return versions.includes(null) ? null : versions.join(' ')
+}
+
+async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
+  const gains = async (won: boolean) => ({
+    keywords: await readGains(db, days, { what: 'keyword', won, limit: shownGains }),
+    pages: await readGains(db, days, { what: 'page', won, limit: shownGains }),
+  })
+  return {
+    counts: { day: await readKeywordCounts(db, days), week: await readKeywordCounts(db, week) },
+    won: await gains(true),
+    lost: await gains(false),
+  }
+}
+
+export async function readNamed(db: Database, day: string) {
+  const ours = await readOursOn(db, day)
+  const rivals = await db
+    .selectFrom('rival_domains')
+    .select('domain')
+    .distinct()
+    .where((eb) => eb.or([eb('since', 'is', null), eb('since', '<=', day)]))
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>=', day)]))
+    .orderBy('domain')
+    .execute()
+  return { ours, named: [...new Set([...ours, ...rivals.map(({ domain }) => domain)])] }
+}
+
+async function readShareChanges(
+  db: Database,
+  { now, before }: KeywordDays,
+  ours: readonly string[],
+) {
+  const view = sql<{
+    domain: string
+    run_date: string
+    tag: string
+    share_of_voice: number | null
+  }>`analysis.share_of_voice`
+  const sides = db
+    .selectFrom(view.as('held'))
+    .select('domain')
+    .select((eb) => {
+      const shareOn = (day: string) =>
+        eb.fn.coalesce(
+          eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
+          eb.lit(0),
+        )
+      return [shareOn(now.day).as('share'), shareOn(before.day).as('previous')]
+    })
+    .where('tag', '=', '*')
+    .where((eb) => eb('run_date', '=', eb.fn.any(eb.val([now.day, before.day]))))
+    .where((eb) => eb.not(eb('domain', '=', eb.fn.any(eb.val([...ours])))))
+    .groupBy('domain')
+  return db
+    .selectFrom(sides.as('sides'))
+    .selectAll()
+    .orderBy(({ eb, fn }) => fn('abs', [eb('share', '-', eb.ref('previous'))]), 'desc')
+    .orderBy('domain')
+    .limit(4 * shownGains)
+    .execute()
+}
+
 const noAnswers = nothing(
   'No list has been read. Visibility, ranks and changes will be shown here.',
   npmRun('enqueue inputs/keywords.csv'),
@@ -61,18 +188,18 @@ export function overviewLead({ standing }: OverviewFound): string {
 }
 
 /** Combined click share of all of our own domains on a day; null if the share is unknown. */
-function ourShare({ shares, ours }: ShareStanding, day: string): number | null {
+function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // If the day has no share, the most recent share before that day is used.
-  const last = own.reduce(
-    (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
-    '',
-  )
+  const last = own
+    .map(({ runDate }) => runDate)
+    .filter((date) => date <= day)
+    .toSorted()
+    .at(-1)
   const held = own.filter(({ runDate }) => runDate === last)
   return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
 }
 
-/** Something that a person should look at or act on. */
 interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
@@ -83,7 +210,6 @@ interface Task {
 
 const recentDays = 7
 
-/** Things that need attention, most urgent first. */
 export function tasksOf(
   found: OverviewFound,
   { today, zone }: Pick<PagePlace, 'today' | 'zone'>,
@@ -118,14 +244,9 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/**
- * Lists each bad night as a single item. The item says why the night was left out, and how many of its queries have no
- * answer.
- */
+/** Lists each bad night once, with the reason and with the number of queries that have no answer. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
-  const failures = new Map(
-    state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown] as const),
-  )
+  const failures = new Map(state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown]))
   for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
     if (date < since || !(suspect || outcome === 'missed' || outcome === 'failed')) continue
     const why = suspect ? `is left out as suspect: ${reasons.join('; ')}` : `was ${outcome}`
@@ -166,26 +287,17 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
   </section>`
 }
 
-function drawStanding(found: ShareStanding, place: PagePlace): Html {
+function drawStanding(found: Standing, place: PagePlace): Html {
+  const picture = 'Share of voice of our domains and of competitors, day by day'
+  const about = html`Share of the clicks that the best positions of each would get, by weight.
+  ${to(place.href('/domains'), 'All domains')}`
   return html`${drawTiles(found, place)}
-    ${
-      found.shares.length === 0
-        ? null
-        : drawShares(
-            found,
-            {
-              picture: 'Share of voice of our domains and of competitors, day by day',
-              about: html`Share of the clicks that the best positions of each would get, by weight.
-              ${to(place.href('/domains'), 'All domains')}`,
-            },
-            place,
-          )
-    }
+    ${found.shares.length === 0 ? null : drawShares(found, { picture, about }, place)}
     <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
     <div class="pair">${drawGains('won', found, place)} ${drawGains('lost', found, place)}</div>`
 }
 
-function drawTiles(found: ShareStanding, place: PagePlace): Html {
+function drawTiles(found: Standing, place: PagePlace): Html {
   const { days, week, counts } = found
   const now = ourShare(found, days.now.day)
   const since = (day: string) => {
@@ -207,12 +319,10 @@ function drawTiles(found: ShareStanding, place: PagePlace): Html {
   ])
 }
 
-function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlace): Html {
+function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
   const { day } = counts
-  const ranked = day['1-3'] + day['4-10'] + day['11-20'] + day['21+']
   const rows = rankRanges.map((range) => {
-    const keywords = range === 'none' ? day.keywords - ranked : day[range]
-    return { range, keywords, share: keywords / Math.max(1, day.keywords) }
+    return { range, keywords: day[range], share: day[range] / Math.max(1, day.keywords) }
   })
   const { up, down, entered, left } = counts.week
   return tableSection(
@@ -237,7 +347,7 @@ function drawDistribution({ days, week, counts }: ShareStanding, place: PagePlac
   )
 }
 
-function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
+function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
   return tableSection(
     {
       id: 'competitors',
@@ -256,9 +366,9 @@ function drawRivals({ rivals, days }: ShareStanding, place: PagePlace): Html {
 
 function drawGains(
   id: 'won' | 'lost',
-  { [id]: { keywords, pages }, days }: ShareStanding,
+  { [id]: { keywords, pages }, days }: Standing,
   place: PagePlace,
-): Html {
+) {
   const rank = (value: number | null) => value ?? '–'
   const draw = (kind: 'keywords' | 'pages', gains: readonly Gain[], about: string | null) =>
     tableSection(
@@ -299,7 +409,6 @@ const alertWords: Readonly<Record<string, readonly [string, Severity]>> = {
 }
 const severities = ['bad', 'warn', 'good'] as const
 
-/** Open alerts by night and kind, newest night and worst kind first. */
 export function groupAlerts(alerts: readonly AlertRow[]) {
   const kind = ({ what, position, previous_position: before }: AlertRow) => {
     if (what !== 'moved' && what !== 'crossed') return what
@@ -332,19 +441,13 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   }
   const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
   return section(
-    {
-      ...titles,
-      title: html`Alerts (${amount(alerts.length)})`,
-      about: 'Open alerts, by night.',
-    },
+    { ...titles, count: alerts.length, about: 'Open alerts, by night.' },
     groups.slice(0, shownGroups).map(
       ({ date, severity, text, alerts: own }, index) =>
         html`<details id="alerts-${index}">
           <summary>${badge(names[severity], severity)} ${date}: ${text}</summary>
           ${lines(
-            own
-              .slice(0, shownAlerts)
-              .map((alert) => html`${given(alert.text)} ${bothNights(alert, place)}`),
+            own.slice(0, shownAlerts).map((alert) => drawAlert(alert, place)),
             'news',
           )}
           ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command(npmRun('alerts'))}</p>`}
@@ -353,9 +456,10 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-function bothNights(alert: AlertRow, place: PagePlace): Html | null {
+function drawAlert(alert: AlertRow, place: PagePlace): Html {
   const { query_id: query, run_date: day, base_run_date: beside } = alert
-  return query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
+  const both = query === null ? null : toNight(place, query, { day, beside, text: 'both nights' })
+  return html`${given(alert.text)} ${both}`
 }
 
 function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
@@ -375,20 +479,11 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Maximum number of days ahead. A date further away is not meaningful. */
+/** A date further ahead is not meaningful. */
 const mostDaysAhead = 3_650
 
-/**
- * The number of nights that the balance will last, and the time at which the floor is reached. Values that cannot be
- * predicted are null.
- */
-export function creditsOf({ forecast }: OverviewFound): {
-  readonly nights: number | null
-  /** Time at which the forecast of the coming week reaches the floor; null if the forecast does not reach the floor. */
-  readonly topUpBy: Date | null
-  /** Value of `topUpBy` or, if the floor is reached after the coming week, an estimate from recent prices. */
-  readonly lastsUntil: Date | null
-} {
+/** Predicts how long the balance will last. Values that cannot be predicted are null. */
+export function creditsOf({ forecast }: OverviewFound) {
   if (forecast === null || forecast.balance === null || forecast.outcome.kind !== 'known') {
     return { nights: null, topUpBy: null, lastsUntil: null }
   }
@@ -400,40 +495,30 @@ export function creditsOf({ forecast }: OverviewFound): {
   const topUpBy = met === null ? null : new Date(met)
   if (perDay === 0) return { nights: null, topUpBy, lastsUntil: topUpBy }
   const left = Math.max(0, Math.floor((balance - floor) / perDay))
+  // If the floor is reached only after the coming week, the time is estimated from recent prices.
   const estimate = left > mostDaysAhead ? null : new Date(now.getTime() + left * dayMs)
   const perNight = steps.length === 0 ? perDay : (perDay * days) / steps.length
-  return {
-    nights: Math.max(0, Math.floor((balance - floor) / perNight)),
-    topUpBy,
-    lastsUntil: topUpBy ?? estimate,
-  }
+  const nights = Math.max(0, Math.floor((balance - floor) / perNight))
+  return { nights, topUpBy, lastsUntil: topUpBy ?? estimate }
 }
 
 function drawCredits(found: OverviewFound, place: PagePlace): Html {
   const { state } = found
   const { nights, lastsUntil } = creditsOf(found)
-  const open = state.runs.filter(({ state: of }) => of === 'open' || of === 'planning')
+  const open = state.runs
+    .filter((one) => one.state === 'open' || one.state === 'planning')
+    .map(({ run, list, tasks }) => {
+      const link = toRun(place, run, `Run ${run} of ${list}`)
+      return html`${link}: ${count(tasks.open, 'open task')}`
+    })
   return section(
     { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
     html`${tiles([
         ['credits left', figure('account.remaining', state.account?.remaining ?? null)],
-        [
-          'nights until the floor, at recent prices',
-          nights === null ? unknown : figure('nights', nights),
-        ],
+        ['nights until the floor, at recent prices', figure('nights', nights)],
         ['top up by this day', lastsUntil === null ? unknown : localDate(place.zone, lastsUntil)],
       ])}
-      ${
-        open.length === 0
-          ? html`<p>No run is open.</p>`
-          : lines(
-              open.map(
-                ({ run, list, tasks }) =>
-                  html`${toRun(place, run, `Run ${run} of ${list}`)}:
-                  ${count(tasks.open, 'open task')}`,
-              ),
-            )
-      }
+      ${open.length === 0 ? html`<p>No run is open.</p>` : lines(open)}
       <p>${to(place.href('/operations'), 'Runs, workers and schedules')}</p>`,
   )
 }

@@ -16,12 +16,12 @@ import type { AskedSpan } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 import { type Html, html, link } from '../drawing/html.ts'
 import { noteList } from '../drawing/lines.ts'
-import { amount, nothing, tiles, unknown } from '../drawing/parts.ts'
+import { nothing, tiles, unknown } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { StoredFigures } from '../stored-figures.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
-import { drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
+import { type DomainDays, drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
 
 export const onePage = definePage({
@@ -49,11 +49,7 @@ type PageFound = Awaited<ReturnType<typeof readPage>>
 
 const cached = new StoredFigures<Awaited<ReturnType<typeof readFigures>>>(50)
 
-async function readPage(
-  db: Database,
-  memory: object,
-  asked: { readonly id: string; readonly span: AskedSpan },
-) {
+async function readPage(db: Database, memory: object, asked: { id: string; span: AskedSpan }) {
   const page = await readPageFacts(db, asked.id)
   if (page === null) throw new NotThere('There is no such page in any answer.')
   const told = await readDays(db, asked.span)
@@ -68,12 +64,7 @@ async function readPage(
 const mostQueries = 200
 const mostTitles = 50
 
-/** Reads a page's positions, without the rows that are not shown. */
-async function readFigures(
-  db: Database,
-  key: string,
-  { span, compared }: Pick<Awaited<ReturnType<typeof readDays>>, 'span' | 'compared'>,
-) {
+async function readFigures(db: Database, key: string, { span, compared }: DomainDays) {
   const days = await readPageDays(db, { key, ...span })
   const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
     own.slice(0, 1),
@@ -85,7 +76,7 @@ async function readFigures(
     best: Math.min(...days.map(({ position }) => position)),
     queries: queries.slice(0, mostQueries),
     all: queries.length,
-    gone: queries.filter(isGone).length,
+    gone: queries.filter((query) => query.gone).length,
     titles: titles.slice(0, mostTitles),
     allTitles: titles.length,
     held: await readPageHoldings(db, { key, ...span }),
@@ -94,37 +85,33 @@ async function readFigures(
 }
 
 function drawPage(found: PageFound, place: PagePlace): Html {
-  const { page, held, notes, suspect } = found
+  const { page, held } = found
   return html`${tiles([
     ['queries that show it now', found.all - found.gone],
     ['queries that lost it', found.gone],
     ['best position', found.best],
     ['titles', found.allTitles],
   ])}
-  ${noteList(notes)} ${drawHoldings({ name: page.key, days: held, notes, suspect }, place)}
+  ${noteList(found.notes)} ${drawHoldings({ ...found, name: page.key, days: held }, place)}
   ${drawWonAndLost(found, place, [
     column.plain('Now at its position', ({ taker }) => toDomain(place, taker)),
   ])}
   ${drawPageQueries(found, place)}
-  ${tableSection({ id: 'titles', title: 'Titles', name: 'Titles with their days' }, found.titles, [
+  ${tableSection({ id: 'titles', title: 'Titles' }, found.titles, [
     column.text('Title', 'title'),
     column.word('First seen', 'first'),
     column.word('Last seen', 'last'),
   ])}`
 }
 
-/**
- * Renders each query with the page's first and last positions. If the page is gone, also renders the domain that
- * replaced it.
- */
 function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
-  const now = (query: PageQuery) => (isGone(query) ? null : query.last.position)
+  const now = ({ gone, last }: PageQuery) => (gone ? null : last.position)
   return tableSection(
     {
       id: 'queries',
-      title: html`Queries (${amount(all)})`,
+      title: 'Queries',
+      count: all,
       about: 'A query is gone if its newest answer is deep enough to show the page and does not.',
-      name: 'Queries of the page',
     },
     queries,
     [
@@ -135,60 +122,42 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
       column.number('Best', 'best'),
       column.number('Days', 'days'),
       column.word('Last seen', (query) => nights(query, place)),
-      column.plain('Now at its position', (query) =>
-        isGone(query) ? toDomain(place, query.newest?.taker ?? null) : unknown,
+      column.plain('Now at its position', ({ gone, newest }) =>
+        gone ? toDomain(place, newest?.taker ?? null) : unknown,
       ),
     ],
   )
 }
 
-/**
- * Links to the last night with the page, and to its comparison with the newest night if the page is gone, or with the
- * first night otherwise.
- */
-function nights(query: PageQuery, place: PagePlace): Html {
-  const { queryId, first, last, newest } = query
+/** Links to the last night with the page, also compared with the newest night if the page is gone, or with the first. */
+function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePlace): Html {
   const night = toNight(place, queryId, { day: last.runDate })
-  const other = isGone(query) ? newest : first
+  const other = gone ? newest : first
   if (other === null || other.search === last.search) return night
   const [beside = '', day = ''] = [other.runDate, last.runDate].toSorted()
   const text = `compare with ${other.runDate}`
   return html`${night} · ${toNight(place, queryId, { day, beside, text })}`
 }
 
-interface PageQuery {
-  readonly queryId: string
-  readonly days: number
-  readonly best: number
-  readonly first: PageDay
-  readonly last: PageDay
-  /** Newest answer to the query. If it is later than the last answer with the page, the page may be gone. */
-  readonly newest: NewestAnswer | null
-}
-
-/** True if the newest answer lacks the page even though that answer is deep enough to show the page's last position. */
-function isGone({ last, newest }: PageQuery): boolean {
-  return newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
-}
+type PageQuery = ReturnType<typeof queriesOf>[number]
 
 /** A page's queries: first those that it ranks for, then those that it no longer ranks for, both by position. */
-function queriesOf(
-  days: readonly PageDay[],
-  newest: readonly NewestAnswer[],
-): readonly PageQuery[] {
-  const answers = new Map(newest.map((answer) => [answer.queryId, answer]))
+function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
+  const byQuery = new Map(answers.map((answer) => [answer.queryId, answer]))
   const found = [...groupBy(days, ({ queryId }) => queryId)].flatMap(([queryId, own]) => {
     const [last, first] = [own[0], own.at(-1)]
     if (last === undefined || first === undefined) return []
     const best = Math.min(...own.map(({ position }) => position))
-    return [{ queryId, days: own.length, best, first, last, newest: answers.get(queryId) ?? null }]
+    const newest = byQuery.get(queryId) ?? null
+    // The newest answer lacks the page, although it is deep enough to show the page's last position.
+    const gone = newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
+    return [{ queryId, days: own.length, best, first, last, newest, gone }]
   })
   return found.toSorted(
-    (a, b) => Number(isGone(a)) - Number(isGone(b)) || a.last.position - b.last.position,
+    (a, b) => Number(a.gone) - Number(b.gone) || a.last.position - b.last.position,
   )
 }
 
-/** The page's titles, each with its first and last day. */
 function titlesOf(days: readonly PageDay[]) {
   return [...groupBy(days, ({ title }) => title)].map(([title, own]) => ({
     title,

@@ -5,6 +5,10 @@ import { groupBy } from '../../base/query.ts'
 import {
   readKeptBody,
   readNeighbours,
+  readQueryFacts,
+  readSerp,
+  readSerpResults,
+  readSerpWords,
   type SerpResult,
   type SerpWords,
 } from '../../features/analysis/query-facts.ts'
@@ -26,7 +30,6 @@ import {
 import { column, table } from '../drawing/tables.ts'
 import { definePage, type FilePage, type PagePlace } from '../page.ts'
 import { chooser, dayField } from './choose.ts'
-import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, toDomain, toNight, toPage, toQuery } from './ways.ts'
 
 export const queryNightPage = definePage({
@@ -58,29 +61,48 @@ async function readNight(
   return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
 }
 
-function content(found: NightFound, place: PagePlace): Html {
-  const { answer, other, beside, day } = found
-  if (answer === null) return nothingOn(found, day)
-  if (beside === null) {
-    const words =
-      drawWords(answer.words, place) ??
-      nothing('The answer names no entities, groups, related searches or blocks.')
-    return html`${summary(found.query.id, answer, place)}
-    ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
-    ${section(otherParts, words)}`
+type NightAnswer = NonNullable<Awaited<ReturnType<typeof readNightAnswer>>>
+
+export async function expectQuery(db: Database, id: string) {
+  const query = await readQueryFacts(db, id)
+  if (query === null) throw new NotThere('There is no such query in any list.')
+  return query
+}
+
+export async function readNightAnswer(db: Database, query: string, day: string) {
+  const serp = await readSerp(db, query, day)
+  if (serp === null) return null
+  return {
+    serp,
+    results: await readSerpResults(db, serp.search),
+    words: await readSerpWords(db, serp.search),
   }
-  if (other === null) return nothingOn(found, beside)
-  const [early, late] = beside < day ? [other, answer] : [answer, other]
-  return drawBeside(early, late, place)
+}
+
+function content(found: NightFound, place: PagePlace): Html {
+  const { query, answer, other, beside, day } = found
+  if (answer === null) return nothingOn(found, day)
+  if (beside !== null) {
+    if (other === null) return nothingOn(found, beside)
+    return beside < day ? drawBeside(other, answer, place) : drawBeside(answer, other, place)
+  }
+  const words =
+    drawWords(answer.words, place) ??
+    nothing('The answer names no entities, groups, related searches or blocks.')
+  return html`${summary(query.id, answer, place)}
+  ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
+  ${section(otherParts, words)}`
 }
 
 const otherParts = { id: 'words', title: 'Other parts of the answer' }
 
 function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
-  return nothing(
-    `No readable answer from ${day} is shown. ${near === '' ? 'The query has no answer yet, or none with an origin that is shown.' : `The nearest answers are from ${near}.`}`,
-  )
+  const text =
+    near === ''
+      ? 'The query has no answer yet, or none with an origin that is shown.'
+      : `The nearest answers are from ${near}.`
+  return nothing(`No readable answer from ${day} is shown. ${text}`)
 }
 
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
@@ -139,11 +161,9 @@ export const keptBody: FilePage = {
   },
 }
 
-/** Draws two nights side by side, with the earlier night on the left. */
 function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Html {
   const changes = compare(early, late)
-  const count = (kind: SerpChange['kind']) =>
-    changes.filter((change) => change.kind === kind).length
+  const count = (kind: SerpChange['kind']) => changes.filter((one) => one.kind === kind).length
   const head = ({ serp }: NightAnswer) =>
     html`<th scope="col">${serp.runDate} <span class="soft">to position ${serp.depth}</span></th>`
   const cell = (result: SerpResult | null, isLate: boolean) =>
@@ -204,10 +224,7 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
     })
 }
 
-/**
- * Renders a result with its change. Results that left are marked on the earlier side. Results that entered, moved or
- * got a new title are marked on the later side.
- */
+/** Marks results that left on the earlier side, and results that entered, moved or got a new title on the later side. */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],
@@ -217,43 +234,35 @@ function side(
   const change = changes.find((one) => (isLate ? one.now : one.before) === result)
   return html`${mark(change, isLate)} ${titleOf(result)}
     <p class="snippet">${toDomain(place, result.domain)}</p>
-    ${
-      isLate && change?.retitled === true
-        ? html`<p class="snippet soft">
-            <span class="warn">retitled</span>, before:
-            <del>${given(change.before?.title ?? null)}</del>
-          </p>`
-        : null
-    }`
+    ${isLate && change?.retitled === true ? retitled(change) : null}`
 }
+
+const retitled = ({ before }: SerpChange) =>
+  html`<p class="snippet soft">
+    <span class="warn">retitled</span>, before: <del>${given(before?.title ?? null)}</del>
+  </p>`
 
 function mark(change: SerpChange | undefined, isLate: boolean): Html | null {
   if (change === undefined) return html`<span class="soft mark-change">also there</span>`
   const { kind, before, now } = change
+  if (kind !== 'unsure' && kind !== 'went' && !isLate) return null
+  const deep = `below the depth of the ${isLate ? 'earlier' : 'later'} answer`
   const text =
     kind === 'unsure'
-      ? html`<span class="soft"
-          >below the depth of the ${isLate ? 'earlier' : 'later'} answer</span
-        >`
-      : isLate
-        ? moved(before?.position ?? null, now?.position ?? null)
-        : kind === 'went'
-          ? moved(1, null)
-          : null
-  return text === null ? null : html`<span class="mark-change">${text}</span>`
+      ? html`<span class="soft">${deep}</span>`
+      : moved(before?.position ?? null, isLate ? (now?.position ?? null) : null)
+  return html`<span class="mark-change">${text}</span>`
 }
 
-/** Draws the entities, clusters, related searches and blocks that were added or removed. */
 function wordChanges(early: NightAnswer, late: NightAnswer): Html {
-  const names = (answer: NightAnswer) =>
-    new Set(
-      answer.words.map(
-        ({ kind, type, text }) => `${kind}: ${[type, text].filter(Boolean).join(' ')}`,
-      ),
-    )
+  const names = ({ words }: NightAnswer) => [
+    ...new Set(
+      words.map(({ kind, type, text }) => `${kind}: ${[type, text].filter(Boolean).join(' ')}`),
+    ),
+  ]
   const [old, fresh] = [names(early), names(late)]
-  const came = [...fresh].filter((name) => !old.has(name))
-  const went = [...old].filter((name) => !fresh.has(name))
+  const came = fresh.filter((name) => !old.includes(name))
+  const went = old.filter((name) => !fresh.includes(name))
   if (came.length + went.length === 0)
     return nothing('Entities, groups, related searches and blocks are the same in both.')
   return wordFacts([
@@ -264,10 +273,7 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
 
 type SerpChange = ReturnType<typeof compare>[number]
 
-/**
- * Finds the results that entered, left, moved or changed their title between two answers. We can only be sure that a
- * result entered or left if the other answer was deep enough to show its position.
- */
+/** A result has surely entered or left only if the other answer was deep enough to show the result's position. */
 function compare(early: NightAnswer, late: NightAnswer) {
   const [old, fresh] = [bestOfEach(early.results), bestOfEach(late.results)]
   return [...new Set([...fresh.keys(), ...old.keys()])].map((key) => {
@@ -283,10 +289,7 @@ function compare(early: NightAnswer, late: NightAnswer) {
   })
 }
 
-/**
- * Maps each page to its result. If a page occurs twice, the result with the best position counts. A result without an
- * address is identified by its title.
- */
+/** Maps each page to its best result. A result without an address is identified by its title. */
 function bestOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
   const fromWorst = results.toSorted(
     (a, b) => (b.position ?? Infinity) - (a.position ?? Infinity) || b.ordinal - a.ordinal,
@@ -316,7 +319,6 @@ function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
 }
 
-/** Draws the parts of an answer other than its results; null if there are no such parts. */
 export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
   if (words.length === 0) return null
   const kinds = [

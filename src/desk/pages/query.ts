@@ -2,9 +2,20 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
-import type { ShownResult } from '../../features/analysis/query-facts.ts'
+import { readNotesBetween } from '../../features/analysis/notes.ts'
+import {
+  readDayRanks,
+  readFirstResults,
+  readInteresting,
+  readQueryDays,
+  readSaidOf,
+  readVariants,
+  type ShownResult,
+} from '../../features/analysis/query-facts.ts'
+import { type AskedSpan, readSpan } from '../../features/analysis/span.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { drawPicture } from '../drawing/lines.ts'
 import {
@@ -21,8 +32,7 @@ import {
 import { column, type Column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedDomains, askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
-import { drawWords, resultTable } from './query-night.ts'
-import { type QueryFound, readQueryPage } from './query-read.ts'
+import { drawWords, expectQuery, readNightAnswer, resultTable } from './query-night.ts'
 import { askedAs, nameVariants, toDomain, toList, toNight, toPage, toQuery, toRun } from './ways.ts'
 
 export const queryPage = definePage({
@@ -43,6 +53,38 @@ export const queryPage = definePage({
   }),
 })
 
+type QueryFound = Awaited<ReturnType<typeof readQueryPage>>
+
+const mostShown = 6
+const firstResults = { places: 20, most: 60 }
+
+async function readQueryPage(
+  db: Database,
+  asked: { id: string; span: AskedSpan; domains: readonly string[] },
+) {
+  const query = await expectQuery(db, asked.id)
+  const span = await readSpan(db, asked.span)
+  const days = await readQueryDays(db, { query: query.id, ...span })
+  const last = days.find(({ search }) => search !== null)
+  const interesting = await readInteresting(db, { search: last?.search ?? null, day: span.until })
+  const ours = new Set(interesting.filter((one) => one.ours).map(({ domain }) => domain))
+  // Requested domains come first, then our own domains, then the highest-ranking domains.
+  const all = new Set([...asked.domains, ...interesting.map(({ domain }) => domain)])
+  const names = [...all].slice(0, mostShown)
+  return {
+    query,
+    span,
+    days,
+    newest: last === undefined ? null : await readNightAnswer(db, query.id, last.runDate),
+    shown: names.map((domain) => ({ domain, ours: ours.has(domain) })),
+    said: await readSaidOf(db, query.id),
+    variants: await readVariants(db, [query.q]),
+    ranks: await readDayRanks(db, { query: query.id, ...span }, names),
+    notes: await readNotesBetween(db, span),
+    first: await readFirstResults(db, { query: query.id, ...span }, firstResults),
+  }
+}
+
 const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   answered: 'good',
   reused: 'good',
@@ -54,42 +96,32 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
 
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
-  return tableSection(
-    { id: 'nights', title: 'Nights, and what they cost', name: 'Nights of this query' },
-    days,
-    [
-      column.word('Day', ({ runDate: day, search }) =>
-        search === null ? day : toNight(place, query.id, { day }),
-      ),
-      column.word('Changes', ({ runDate: day, search }) => {
-        const beside = search === null ? null : dayBefore(days, { runDate: day, search })
-        if (beside === null) return unknown
-        return toNight(place, query.id, { day, beside, text: `since ${beside}` })
-      }),
-      column.right('Run', ({ run }) => toRun(place, run)),
-      column.plain('List', ({ listId, list }) => toList(place, listId, list)),
-      column.word(
-        'State',
-        ({ state, errorCode }) =>
-          html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
-      ),
-      column.number('Depth', 'depth'),
-      column.number('Calls', 'calls'),
-      column.number('Credits', 'credits'),
-      column.word('Answered', ({ fetchedAt }) => instant(fetchedAt, place.zone)),
-    ],
-  )
+  return tableSection({ id: 'nights', title: 'Nights, and what they cost' }, days, [
+    column.word('Day', ({ runDate: day, search }) =>
+      search === null ? day : toNight(place, query.id, { day }),
+    ),
+    column.word('Changes', ({ runDate: day, search }) => {
+      const beside = search === null ? null : dayBefore(days, { runDate: day, search })
+      if (beside === null) return unknown
+      return toNight(place, query.id, { day, beside, text: `since ${beside}` })
+    }),
+    column.right('Run', ({ run }) => toRun(place, run)),
+    column.plain('List', ({ listId, list }) => toList(place, listId, list)),
+    column.word(
+      'State',
+      ({ state, errorCode }) =>
+        html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
+    ),
+    column.number('Depth', 'depth'),
+    column.number('Calls', 'calls'),
+    column.number('Credits', 'credits'),
+    column.word('Answered', ({ fetchedAt }) => instant(fetchedAt, place.zone)),
+  ])
 }
 
-/** The previous day with a different answer; null if there is no such day. */
-function dayBefore(
-  days: QueryFound['days'],
-  { runDate, search }: { readonly runDate: string; readonly search: number },
-): string | null {
-  const before = days.find(
-    (day) => day.runDate < runDate && day.search !== null && day.search !== search,
-  )
-  return before?.runDate ?? null
+function dayBefore(days: QueryFound['days'], now: { runDate: string; search: number | null }) {
+  const isOther = (search: number | null) => search !== null && search !== now.search
+  return days.find((day) => day.runDate < now.runDate && isOther(day.search))?.runDate ?? null
 }
 
 function summary({ days, ranks, shown, newest: last }: QueryFound, place: PagePlace): Html {
@@ -115,10 +147,13 @@ function newest({ query, newest: answer, days }: QueryFound, place: PagePlace): 
   const beside = dayBefore(days, answer.serp)
   const alone = toNight(place, query.id, { day, text: 'this night alone' })
   const text = `compare with ${beside}`
-  const compared =
-    beside === null ? null : html` · ${toNight(place, query.id, { day, beside, text })}`
+  const both = html`${alone} · ${toNight(place, query.id, { day, beside, text })}`
   return section(
-    { id: 'newest', title: html`The answer from ${day}`, about: html`${alone}${compared}` },
+    {
+      id: 'newest',
+      title: `The answer from ${day}`,
+      about: beside === null ? alone : both,
+    },
     html`${resultTable(answer.results.slice(0, 10), place)} ${drawWords(answer.words, place)}`,
   )
 }
@@ -140,7 +175,6 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
       id: 'lists',
       title: 'Lists',
       about: 'Its current settings in lists.',
-      name: 'Lists that contain it',
     },
     said,
     [
@@ -159,18 +193,17 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 
 type ChartDay = ReturnType<typeof chartDays>[number]
 
-/**
- * A query's days, oldest first, with one entry for each day. If a day has several runs, the run with an answer is used.
- * Either the evidence or the silence (the reason why no answer is shown) is null.
- */
-function chartDays({ days }: QueryFound) {
+/** A query's days, oldest first. A day has either evidence or silence (the reason why no answer is shown). */
+function chartDays({ days, shown, ranks }: QueryFound) {
+  const positions = new Map(ranks.map((one) => [`${one.runDate} ${one.domain}`, one.position]))
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()
   return byDay.flatMap((runs) => {
     const day = runs.find(({ silence }) => silence === null) ?? runs[0]
     if (day === undefined) return []
     const { runDate, evidence, silence, depth } = day
     const told = silence === null ? null : (silences[silence] ?? 'asked, not answered')
-    return [{ at: dayOf(runDate), runDate, evidence, silence: told, depth }]
+    const places = shown.map(({ domain }) => positions.get(`${runDate} ${domain}`))
+    return [{ at: dayOf(runDate), runDate, evidence, silence: told, depth, places }]
   })
 }
 
@@ -189,7 +222,6 @@ function rankChart(found: QueryFound, days: readonly ChartDay[]) {
   const { query, shown, ranks, notes } = found
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))
   const out = deepest * 1.12 + 0.5
-  const places = placesOf(ranks)
   return drawPicture(
     {
       title: `Positions for ${query.q}, day by day`,
@@ -201,17 +233,14 @@ function rankChart(found: QueryFound, days: readonly ChartDay[]) {
       gaps: days.flatMap(({ at, runDate, silence }) =>
         silence === null ? [] : [{ at, name: `${runDate}: ${silence}` }],
       ),
-      series: shown.map(({ domain }) => ({
+      series: shown.map(({ domain }, nth) => ({
         name: domain,
-        points: days.map((day) => {
-          const position = places.get(`${day.runDate} ${domain}`)
-          return {
-            at: day.at,
-            value: day.evidence === null ? null : (position ?? out),
-            words: placeWords(day, position),
-            hollow: day.evidence !== 'bought',
-          }
-        }),
+        points: days.map((day) => ({
+          at: day.at,
+          value: day.evidence === null ? null : (day.places[nth] ?? out),
+          words: placeWords(day, day.places[nth]),
+          hollow: day.evidence !== 'bought',
+        })),
       })),
     },
     { name: 'Rank history, as a picture', figures: figureRows(found, days) },
@@ -222,9 +251,7 @@ function placeWords({ evidence, depth }: ChartDay, position: number | undefined)
   const place =
     position === undefined ? `not among the first ${depth ?? 0}` : `position ${position}`
   if (evidence === 'bought') return place
-  const older =
-    evidence === 'not asked' ? 'not asked: the last answer is used' : 'an older answer, reused'
-  return `${place}, ${older}`
+  return `${place}, ${evidence === 'not asked' ? 'not asked: the last answer is used' : 'an older answer, reused'}`
 }
 
 function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
@@ -233,10 +260,10 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
     ...dayFields(found.span),
     textField('domain', 'Other domains', { value: asked.join(' '), placeholder: 'example.com' }),
   ])
-  const empty = nothing(
-    'The query was not asked in this period.',
-    npmRun('enqueue inputs/keywords.csv'),
-  )
+  const body =
+    days.length === 0
+      ? nothing('The query was not asked in this period.', npmRun('enqueue inputs/keywords.csv'))
+      : html`${legend(found, place)} ${rankChart(found, days)} ${numbers(found, days, place)}`
   return section(
     {
       id: 'history',
@@ -244,32 +271,18 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
       about:
         'Position 1 is at the top. A hollow point is a reused answer, a dotted line a day without an answer (point at it for the reason), "not in" an answer without the domain.',
     },
-    html`${form}
-    ${
-      days.length === 0
-        ? empty
-        : html`${legend(found, place)} ${rankChart(found, days)} ${numbers(found, days, place)}`
-    }`,
+    html`${form} ${body}`,
   )
 }
 
-/**
- * Rows with the chart's data. The state in a row distinguishes a day without the domain from a day without an answer.
- */
-function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
-  const places = placesOf(ranks)
-  return [
-    ['day', 'answer', ...shown.map(({ domain }) => domain)],
-    ...days.map(({ runDate, evidence, silence }) => [
-      runDate,
-      silence ?? evidence,
-      ...shown.map(({ domain }) => (silence === null ? places.get(`${runDate} ${domain}`) : null)),
-    ]),
-  ]
-}
-
-function placesOf(ranks: QueryFound['ranks']): ReadonlyMap<string, number> {
-  return new Map(ranks.map((rank) => [`${rank.runDate} ${rank.domain}`, rank.position]))
+/** Rows whose state distinguishes a day without the domain from a day without an answer. */
+function figureRows({ shown }: QueryFound, days: readonly ChartDay[]) {
+  const rows = days.map(({ runDate, evidence, silence, places }) =>
+    silence === null
+      ? [runDate, evidence, ...places]
+      : [runDate, silence, ...places.map(() => null)],
+  )
+  return [['day', 'answer', ...shown.map(({ domain }) => domain)], ...rows]
 }
 
 function legend({ shown, span }: QueryFound, place: PagePlace): Html {
@@ -284,21 +297,16 @@ function legend({ shown, span }: QueryFound, place: PagePlace): Html {
   </ul>`
 }
 
-function numbers(
-  { query, shown, ranks, notes }: QueryFound,
-  days: readonly ChartDay[],
-  place: PagePlace,
-): Html {
-  const places = placesOf(ranks)
+function numbers({ query, shown, notes }: QueryFound, days: readonly ChartDay[], place: PagePlace) {
   const none = html`<span class="none">no answer</span>`
   return html`<details id="numbers">
     <summary>In numbers${notes.length === 0 ? null : ', and the notes'}</summary>
     ${table('Positions day by day', days.toReversed(), [
       column.word('Day', ({ runDate }) => toNight(place, query.id, { day: runDate })),
       column.word('Answer', ({ evidence, silence }) => silence ?? evidence),
-      ...shown.map(({ domain }) =>
-        column.right(domain, ({ runDate, silence }: ChartDay) =>
-          silence === null ? amount(places.get(`${runDate} ${domain}`) ?? null) : none,
+      ...shown.map(({ domain }, nth) =>
+        column.right(domain, ({ places, silence }: ChartDay) =>
+          silence === null ? amount(places[nth] ?? null) : none,
         ),
       ),
     ])}
@@ -312,8 +320,6 @@ function numbers(
   </details>`
 }
 
-type Day = ReturnType<typeof answerDays>[number]
-
 function answerDays(first: readonly ShownResult[]) {
   return [...groupBy(first, ({ runDate }) => runDate)].map(([runDate, results]) => ({
     runDate,
@@ -323,18 +329,16 @@ function answerDays(first: readonly ShownResult[]) {
   }))
 }
 
-/** Ranks that the given domains lost from one answer to the next, newest first. */
 export function lostRanks(first: readonly ShownResult[], domains: readonly string[]) {
   const days = answerDays(first)
-  const rankIn = ({ results }: Day, domain: string) =>
-    results.find((result) => result.domain === domain)?.position ?? null
   return days.flatMap((now, index) => {
     const before = days[index + 1]
     if (before === undefined) return []
     return domains.flatMap((domain) => {
-      const [previous, rank] = [rankIn(before, domain), rankIn(now, domain)]
-      if (previous === null || (rank !== null && rank <= previous)) return []
-      if (rank === null && now.depth < previous) return []
+      const [previous = null, rank = null] = [before, now].map(
+        ({ results }) => results.find((result) => result.domain === domain)?.position,
+      )
+      if (previous === null || (rank ?? now.depth + 1) <= previous) return []
       // The domain that is now at the old position.
       const taker = now.results.find(({ position }) => position === previous)?.domain ?? null
       const { runDate: previousDate } = before
@@ -343,10 +347,9 @@ export function lostRanks(first: readonly ShownResult[], domains: readonly strin
   })
 }
 
-/** Counts the days in entries sorted newest first, and finds the first and the last day. */
 function seen(own: readonly { readonly runDate: string }[]) {
-  const days = [...new Set(own.map(({ runDate }) => runDate))]
-  return { days: days.length, first: days.at(-1) ?? '', last: days[0] ?? '' }
+  const days = new Set(own.map(({ runDate }) => runDate)).size
+  return { days, first: own.at(-1)?.runDate ?? '', last: own[0]?.runDate ?? '' }
 }
 
 const seenColumns = [
@@ -357,17 +360,20 @@ const seenColumns = [
 
 const mostRows = 20
 
-/** Renders the changes between consecutive answers. Omits sections without rows. */
 function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Html {
   const ours = shown.filter((one) => one.ours).map(({ domain }) => domain)
   const days = answerDays(first)
   const pages = pagesOf(first, ours)
-  const features = days.flatMap(({ runDate, features: own }) =>
+  const titles = pages.flatMap((one) => (one.titles.length > 1 ? one.titles : []))
+  const shownFeatures = days.flatMap(({ runDate, features: own }) =>
     own.map((name) => ({ name, runDate })),
   )
+  const features = [...groupBy(shownFeatures, ({ name }) => name)].map(([name, own]) => {
+    return { name, ...seen(own) }
+  })
   const about = `In the first results of the newest ${count(days.length, 'answer')}.`
   const draw = <Row>(
-    heading: { readonly id: string; readonly title: string },
+    heading: { id: string; title: string },
     rows: readonly Row[],
     columns: readonly Column<Row>[],
   ) =>
@@ -386,20 +392,15 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
     column.number('Best', 'best'),
     ...seenColumns,
   ])}
-  ${draw(
-    { id: 'retitled', title: 'Changed titles' },
-    pages.flatMap(({ titles }) => (titles.length > 1 ? titles : [])),
-    [
-      column.text('Title', 'title'),
-      column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
-      ...seenColumns,
-    ],
-  )}
-  ${draw(
-    { id: 'features', title: 'SERP features over time' },
-    [...groupBy(features, ({ name }) => name)].map(([name, own]) => ({ name, ...seen(own) })),
-    [column.plain('Feature', ({ name }) => name.replaceAll('_', ' ')), ...seenColumns],
-  )}`
+  ${draw({ id: 'retitled', title: 'Changed titles' }, titles, [
+    column.text('Title', 'title'),
+    column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
+    ...seenColumns,
+  ])}
+  ${draw({ id: 'features', title: 'SERP features over time' }, features, [
+    column.plain('Feature', ({ name }) => name.replaceAll('_', ' ')),
+    ...seenColumns,
+  ])}`
 }
 
 /** Pages in the results: first our own, then the others, the most recently seen pages first. */

@@ -10,7 +10,6 @@ export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
 
-/** Link to a query, with the parameters that distinguish it from other queries with the same text. */
 export function toVariant(
   place: PagePlace,
   { queryId, q, variant }: Readonly<Record<'queryId' | 'q' | 'variant', string>>,
@@ -18,7 +17,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day. If another day is given (`beside`), the two answers are shown side by side. */
+/** Link to a query's answer on a day, next to the answer on another day (`beside`) if that is given. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -67,10 +66,7 @@ export function askedAs(query: Asked): string {
   return parameters.flatMap((word) => word(query) ?? []).join(', ')
 }
 
-/**
- * Names for queries by id. A name is the query's text, with the parameters that distinguish it from other queries with
- * the same text.
- */
+/** Names queries by their text, with the parameters that distinguish queries with the same text. */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {
     const differing = parameters.filter((word) => new Set(same.map(word)).size > 1)

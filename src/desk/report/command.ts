@@ -20,22 +20,15 @@ import { mostDomains } from '../../features/analysis/figures.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/origins.ts'
 import { readSnapshot } from '../../features/analysis/snapshot.ts'
 import { findTarget, promisedFormat, writeTarget } from '../../features/analysis/target.ts'
+import { readOverview } from '../pages/overview.ts'
 import { readReport, renderPage } from './page.ts'
-import { readOverview } from '../pages/overview-read.ts'
 import { renderSummary, sendSummary, summarise } from './summary.ts'
 
-type SliceFlag = (typeof sliceFlags)[number]
-type SpanFlag = (typeof spanFlags)[number]
+type Flags<Flag extends string, Value> = { readonly [Name in Flag]?: Value }
 
-type ReportOptions = Readonly<Partial<Record<SliceFlag, readonly string[]>>> &
-  Readonly<Partial<Record<SpanFlag, string>>> & {
-    readonly to?: string
-    readonly domains?: string
-    readonly origins?: string
-    readonly summary?: true
-    readonly send?: true
-    readonly desk?: string
-  }
+type ReportOptions = Flags<(typeof sliceFlags)[number], readonly string[]> &
+  Flags<(typeof spanFlags)[number] | 'to' | 'domains' | 'origins' | 'desk', string> &
+  Flags<'summary' | 'send', true>
 
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env } = call
@@ -51,10 +44,9 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
   // A mistyped tag must not look like a tag for which no domain ranks.
-  const labels = await hintLabels(mill.db, slice)
-  if (labels !== null) say(labels)
-  const hint = await hintOrigins(mill.db, origins)
-  if (hint !== null) say(hint)
+  for (const hint of [await hintLabels(mill.db, slice), await hintOrigins(mill.db, origins)]) {
+    if (hint !== null) say(hint)
+  }
   return exits.done
 }
 
@@ -106,10 +98,7 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 
 const forecastMs = 10_000
 
-/**
- * Parses the domains that were typed. Throws an error if there are too many, because a domain that was silently left
- * out would look as if it did not rank.
- */
+/** Rejects too many domains, because a domain that was silently left out would look as if it did not rank. */
 function readNames(typed: string): readonly string[] {
   const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')
   if (domains.length <= mostDomains) return domains
@@ -118,11 +107,14 @@ function readNames(typed: string): readonly string[] {
   )
 }
 
+/** By default, the report covers all queries. */
 function sliceOf(options: ReportOptions): Slice {
-  // By default, the report covers all queries.
-  const given = new Map<string, readonly string[]>(
-    sliceFlags.map((flag) => [flag, (options[flag] ?? []).filter((one) => one !== '*')]),
-  )
+  const given = new Map<string, readonly string[]>()
+  for (const flag of sliceFlags)
+    given.set(
+      flag,
+      (options[flag] ?? []).filter((one) => one !== '*'),
+    )
   for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
   return readSlice(given)
 }

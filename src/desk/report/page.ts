@@ -36,10 +36,9 @@ export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
-  // The style must match the hash in the policy exactly, so no whitespace may be added.
-  const styleElement = new Html(`<style>${style}</style>`)
   const place = stillPlace(found)
-  const page = html`<!doctype html>
+  // The style must match the hash in the policy exactly, so no whitespace may be added.
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -48,7 +47,7 @@ export function renderPage(found: ReportFound, made: Date): string {
         <meta name="referrer" content="no-referrer" />
         <meta name="color-scheme" content="light dark" />
         <title>querymill: ${found.figures.day ?? 'nothing yet'}</title>
-        ${styleElement}
+        ${new Html(`<style>${style}</style>`)}
       </head>
       <body>
         <main>${notLive(place)}${drawView(viewOf(found, made, place))}</main>
@@ -59,17 +58,14 @@ export function renderPage(found: ReportFound, made: Date): string {
           </p>
         </footer>
       </body>
-    </html> `
-  return page.text
+    </html> `.text
 }
 
 function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   const { figures, held, lists, books } = found
   const { span, day, narrowed } = figures
-  const newest =
-    day === null
-      ? `No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
-      : `Newest run date: ${day}.`
+  const none = `No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
+  const newest = day === null ? none : `Newest run date: ${day}.`
   return {
     title: 'What the answers say',
     lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; days from
@@ -77,20 +73,15 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
     ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
-    ${
-      books === null
-        ? null
-        : html`<h2 class="part">Nights</h2>
-            ${drawCalendar(books.nights, place)}`
-    }
+    ${books === null ? null : titled('Nights', drawCalendar(books.nights, place))}
     ${lists.map((list) => drawCoverage(list, insidePlace(place, `list-${list.list.id}`)))}
-    ${
-      books === null
-        ? null
-        : html`<h2 class="part">Money</h2>
-            ${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`
-    }`,
+    ${books === null ? null : titled('Money', html`${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`)}`,
   }
+}
+
+function titled(title: string, body: Html): Html {
+  return html`<h2 class="part">${title}</h2>
+    ${body}`
 }
 
 function narrowedTo({ narrowed }: Figures): Html | null {
@@ -103,15 +94,12 @@ function narrowedTo({ narrowed }: Figures): Html | null {
 }
 
 function summary({ figures, lists }: ReportFound): Html {
-  const days = lists.flatMap((list) => list.days)
+  const failures = lists.flatMap(({ days }) => days.map((day) => day.failed + day.unknown))
   return tiles([
     ['queries answered', figures.queries],
     ['answers stored in total', figures.answers],
     ['credits used for them', figures.credits],
-    [
-      'failed or unknown in this period',
-      days.reduce((sum, day) => sum + day.failed + day.unknown, 0),
-    ],
+    ['failed or unknown in this period', failures.reduce((sum, some) => sum + some, 0)],
   ])
 }
 
@@ -121,33 +109,27 @@ const trendOf = ({ narrowed }: Figures) => ({
   ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
 })
 
-/** Draws the desk's domain page, with positions for the highest-weighted queries. */
 function domainPart(
   { figures, held }: Pick<ReportFound, 'figures'> & { readonly held: DomainFound },
   id: string,
   around: PagePlace,
 ): Html {
-  const { domain, label } = held.known
+  const { domain } = held.known
+  const label = held.known.label ?? domain
   const place = insidePlace(around, id)
+  const body =
+    figures.day === null
+      ? nothing('Its share, positions and moves will be shown here.')
+      : drawDomain(held, place, drawRanks(figures, { domain, label }, place))
   return html`<h2 class="part" id="${id}" dir="auto">
-      ${label ?? domain}
-      ${label === null || label === domain ? null : html`<small>${domain}</small>`}
+      ${label} ${label === domain ? null : html`<small>${domain}</small>`}
     </h2>
-    ${
-      figures.day === null
-        ? nothing('Its share, positions and moves will be shown here.')
-        : drawDomain(held, place, drawRanks(figures, { domain, label: label ?? domain }, place))
-    }`
+    ${body}`
 }
 
 /** Page context within a file. Only targets in the same file become links. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
-  const anchors = new Map(
-    figures.domains.map(({ domain }, index) => [
-      `/domains/${encodeURIComponent(domain)}`,
-      `#domain-${index + 1}`,
-    ]),
-  )
+  const anchors = figures.domains.map(({ domain }) => `/domains/${encodeURIComponent(domain)}`)
   return {
     path: '',
     filters: new URLSearchParams(),
@@ -155,7 +137,7 @@ function stillPlace({ figures, zone }: ReportFound): PagePlace {
     today: figures.day ?? figures.span.until,
     origins: figures.origins.join(','),
     suspects: false,
-    href: (path) => anchors.get(path) ?? null,
+    href: (path) => (anchors.includes(path) ? `#domain-${anchors.indexOf(path) + 1}` : null),
     id: (name) => name,
     still: true,
   }
@@ -167,16 +149,13 @@ function insidePlace(place: PagePlace, name: string): PagePlace {
 
 function drawRanks(
   figures: Figures,
-  { domain, label }: Figures['domains'][number],
+  { domain, label }: { domain: string; label: string },
   place: PagePlace,
 ): Html {
   const names = nameVariants(figures.variants)
   // Queries are distinguished by id, because several queries can have the same text.
-  const own = groupBy(
-    figures.ranks.filter((row) => row.domain === domain),
-    ({ queryId }) => queryId,
-  )
-  const lines = [...own].map(([id, rows]) =>
+  const own = figures.ranks.filter((row) => row.domain === domain)
+  const lines = [...groupBy(own, ({ queryId }) => queryId)].map(([id, rows]) =>
     dayLine(names.get(id) ?? id, rows, ({ position }) => position),
   )
   const ranks = lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0))
@@ -188,28 +167,21 @@ function drawRanks(
     notes: figures.notes,
     bands: suspectBands(figures.suspect, place),
   }
-  const about =
+  const seen =
     lines.length === 0
       ? 'It appears in no answer in this period.'
       : 'Its queries with the highest weights; position 1 is at the top.'
+  const about = label === domain ? seen : `${domain}. ${seen}`
   return section(
-    {
-      id: place.id('ranks'),
-      title: `Rank history of ${label}`,
-      about: label === domain ? about : `${domain}. ${about}`,
-    },
+    { id: place.id('ranks'), title: `Rank history of ${label}`, about },
     html`<div class="smalls">
-      ${lines.map(({ name, points }) => {
-        const now = points.at(-1)?.value ?? null
+      ${lines.map((line) => {
+        const now = line.points.at(-1)?.value ?? null
+        const words = now === null ? 'not ranked now' : `now ${now}`
+        const title = `Position of ${domain} for ${line.name}, day by day`
         return html`<figure>
-          <figcaption>
-            ${name} <span class="soft">${now === null ? 'not ranked now' : html`now ${now}`}</span>
-          </figcaption>
-          ${drawSmall({
-            ...chart,
-            title: `Position of ${domain} for ${name}, day by day`,
-            series: [{ name, points }],
-          })}
+          <figcaption>${line.name} <span class="soft">${words}</span></figcaption>
+          ${drawSmall({ ...chart, title, series: [line] })}
         </figure>`
       })}
     </div>`,
@@ -239,10 +211,8 @@ export async function readReport(trx: Database, order: ReportOrder) {
 }
 
 /** Reads the domains, their position changes on the newest full day, and notes numbered as in the whole report. */
-async function readHeld(
-  trx: Database,
-  { domains, span, day, previous, notes, suspect }: Figures,
-): Promise<readonly DomainFound[]> {
+async function readHeld(trx: Database, figures: Figures): Promise<readonly DomainFound[]> {
+  const { domains, span, day, previous, notes, suspect } = figures
   const until = day ?? span.until
   const compared = { since: previous ?? until, until, cut: false }
   const held: DomainFound[] = []
@@ -252,11 +222,7 @@ async function readHeld(
   return held
 }
 
-async function readLists(
-  trx: Database,
-  { span }: Figures,
-  { slice }: ReportOrder,
-): Promise<readonly CoverageFound[]> {
+async function readLists(trx: Database, { span }: Figures, { slice }: ReportOrder) {
   const isChosen = listFilter(slice)
   const all = await readListFacts(trx, null)
   const newest = all

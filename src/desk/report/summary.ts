@@ -6,38 +6,36 @@ import type { Config } from '../../base/config.ts'
 import { Misuse } from '../../base/errors.ts'
 import { post, refusalOf } from '../../features/notifications/webhook.ts'
 import { html, numberText } from '../drawing/html.ts'
-import type { OverviewFound } from '../pages/overview-read.ts'
-import { creditsOf, groupAlerts, overviewLead, tasksOf } from '../pages/overview.ts'
+import {
+  creditsOf,
+  groupAlerts,
+  overviewLead,
+  type OverviewFound,
+  tasksOf,
+} from '../pages/overview.ts'
 
 type Summary = ReturnType<typeof summarise>
 
 const most = { tasks: 8, gains: 4, alerts: 6 }
 
-export function summarise(
-  found: OverviewFound,
-  place: { readonly today: string; readonly zone: string },
-) {
+export function summarise(found: OverviewFound, place: { today: string; zone: string }) {
   const tasks = tasksOf(found, place)
   const { nights } = creditsOf(found)
   const balance = found.state.account?.remaining ?? null
   const lasts = nights === null ? '' : `, about ${numberText(nights)} nights until the floor`
-  return {
-    subject: `querymill ${overviewLead(found)}`,
-    lines: [
-      ...(tasks.length === 0 ? [{ text: 'No action needed.', path: '/' }] : []),
-      ...tasks.slice(0, most.tasks).map(({ text, line, path = '/operations' }) => ({
-        text: line === undefined ? text : `${text} (${line})`,
-        path,
-      })),
-      ...standingLines(found),
-      ...groupAlerts(found.alerts)
-        .slice(0, most.alerts)
-        .map(({ date, text }) => ({ text: `Alerts of ${date}: ${text}`, path: '/' })),
-      ...(balance === null
-        ? []
-        : [{ text: `Credits left: ${numberText(balance)}${lasts}`, path: '/money' }]),
-    ],
-  }
+  const lines = [
+    ...(tasks.length === 0 ? [{ text: 'No action needed.', path: '/' }] : []),
+    ...tasks.slice(0, most.tasks).map(({ text, line, path = '/operations' }) => {
+      return { text: line === undefined ? text : `${text} (${line})`, path }
+    }),
+    ...standingLines(found),
+    ...groupAlerts(found.alerts)
+      .slice(0, most.alerts)
+      .map(({ date, text }) => ({ text: `Alerts of ${date}: ${text}`, path: '/' })),
+  ]
+  if (balance !== null)
+    lines.push({ text: `Credits left: ${numberText(balance)}${lasts}`, path: '/money' })
+  return { subject: `querymill ${overviewLead(found)}`, lines }
 }
 
 function standingLines({ standing }: OverviewFound) {
@@ -86,7 +84,7 @@ export function renderSummary({ subject, lines }: Summary, desk: string): string
 
 export async function sendSummary(
   { subject, lines }: Summary,
-  { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },
+  { webhook, desk }: { webhook: Config['webhook']; desk: string },
 ): Promise<void> {
   if (webhook === null) {
     throw new Misuse('expected MILL_WEBHOOK for --send, got nothing; set it to the webhook address')
@@ -96,10 +94,7 @@ export async function sendSummary(
     kind: 'morning_summary',
     text: [subject, ...lines.map(({ text }) => `• ${text}`), link(desk, '/')].join('\n'),
     at: new Date().toISOString(),
-    fields: {
-      subject,
-      lines: lines.map(({ text, path }) => ({ text, url: link(desk, path) })),
-    },
+    fields: { subject, lines: lines.map(({ text, path }) => ({ text, url: link(desk, path) })) },
   })
   if (!posted.ok)
     throw new Misuse(`${refusalOf(posted)}; ${npmRun('notify --')} --test tests the webhook alone`)

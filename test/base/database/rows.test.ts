@@ -26,7 +26,7 @@ const putTogether = new Set([
 const leftOut = [
   // Functions and views in statements of the query builder, not statements of their own.
   'src/desk/pages/keywords-read.ts',
-  'src/desk/pages/overview-read.ts',
+  'src/desk/pages/overview.ts',
   // The same query for one run, by its number, and for all runs of a list, by a column.
   'src/core/nights/health.ts',
   // Statements that every connection runs when it opens, with a time limit beside the text.

@@ -72,7 +72,7 @@ describe('schedules as text', () => {
   test('show that one is off, and which lines of the file are rejected', () => {
     const page = formatNights(forecast)
     expect(page).toContain('off (off): At 02:00, UTC')
-    expect(page).toMatch(/next +never: the schedule is off$/m)
+    expect(page).toMatch(/next +never \(the schedule is off\)$/m)
     expect(page).toMatch(/recent +none in the last 7 days$/m)
     expect(page).toContain('line 3 was refused: cron: expected five cron fields')
     expect(formatNights({ schedules: [], refusals: [] })).toBe('No schedule can be used.')

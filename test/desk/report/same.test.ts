@@ -62,7 +62,7 @@ describe('report and desk', () => {
         'Share of voice of us.com, day by day',
         'Queries for which us.com ranks at 1 to 3, 4 to 10 and further down, day by day',
       ],
-      ['Positions in numbers', 'Domains that gained or lost clicks', 'Domains in the same answers'],
+      ['Positions in numbers', 'Who took it', 'Rivals'],
     ],
     ['/lists/1', ['Queries of main to be asked and answered, day by day'], ['Coverage day by day']],
   ])(
@@ -87,7 +87,7 @@ describe('report and desk', () => {
   test('show the same gains and losses, the desk with links to both nights', async () => {
     const desk = tablesOf(await scene.markup(`/domains/us.com?${days}`))
     const report = tablesOf(await writeReport())
-    for (const name of ['Won, query by query', 'Lost, query by query']) {
+    for (const name of ['Won', 'Lost']) {
       const told = desk.get(name) ?? ''
       expect(told, name).toContain('side by side')
       const without = told.replaceAll(/ (?:Both nights|side by side)/g, '')
@@ -97,9 +97,9 @@ describe('report and desk', () => {
 
   test('show the same nights and credits', async () => {
     const report = tablesOf(await writeReport())
-    const nights = tablesOf(await scene.markup(`/nights?${days}`)).get('Nights')
+    const nights = tablesOf(await scene.markup(`/nights?${days}`)).get('The newest nights')
     expect(nights).toContain('2026-01-02')
-    expect(report.get('Nights')).toBe(nights)
+    expect(report.get('The newest nights')).toBe(nights)
     const money = await scene.markup(`/money?${days}`)
     expect(money).toContain('Balance of')
     expect(tidy(await writeReport())).toContain(
