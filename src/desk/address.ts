@@ -31,7 +31,7 @@ export class PageAddress {
     const text = this.part(name)
     const id = Number(text)
     if (/^\d{1,15}$/.test(text) && id > 0) return id
-    throw new NotThere(`There is no ${name} ${quoted(text)}: expected a number.`)
+    throw new NotThere(`${name}: expected a number, got ${quoted(text)}.`)
   }
 
   uuid(name: string): string {
@@ -52,7 +52,7 @@ export class PageAddress {
       )
     }
     if (text.includes('\0'))
-      throw new BadAddress(`${name}: expected text, got an invalid character.`)
+      throw new BadAddress(`${name}: the text contains an invalid character.`)
     return text === '' ? null : text
   }
 
@@ -92,7 +92,7 @@ export class PageAddress {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)
     if (since <= until) return { since, until }
-    throw new BadAddress(`since: expected a day no later than until (${until}), got ${since}.`)
+    throw new BadAddress(`since: expected a day on or before ${until} (until), got ${since}.`)
   }
 }
 
@@ -106,7 +106,7 @@ export function dayAfter(day: string): string {
 
 function expectDay(name: string, text: string): string {
   if (isDay(text) && text >= firstDay && text <= lastDay) return text
-  throw new BadAddress(`${name}: expected a day like 2026-11-22, got ${quoted(text)}.`)
+  throw new BadAddress(`${name}: expected a date like 2026-11-22, got ${quoted(text)}.`)
 }
 
 function quoted(text: string): string {

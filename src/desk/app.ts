@@ -44,12 +44,12 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
       const { pathname, search } = new URL(c.req.url)
       return c.redirect(`/enter?to=${encodeURIComponent(pathname + search)}`, 303)
     }
-    return c.text('The desk needs its password.\n', 401, pageHeaders)
+    return c.text('The desk requires a password.\n', 401, pageHeaders)
   })
   for (const page of parts.pages) app.get(page.path, (c) => showPage(c, parts, page))
   for (const file of parts.files) app.get(file.path, (c) => sendFile(c, parts, file))
   app.get('/live', (c) => parts.live.open(c, () => parts.guard.admits(c)))
-  app.notFound((c) => showProblem(c, parts, new NotThere('There is no such page.')))
+  app.notFound((c) => showProblem(c, parts, new NotThere('This page does not exist.')))
   app.onError((error, c) => showProblem(c, parts, error))
   return app
 }

@@ -58,11 +58,11 @@ function readPlace(
 ) {
   const shown = passwordFile === undefined ? null : readPassword(path(passwordFile), passwordFile)
   if (shown?.exposed === true)
-    say(`others on this machine can read ${passwordFile}: chmod 600 ${passwordFile}`)
+    say(`other users of this machine can read ${passwordFile}; run: chmod 600 ${passwordFile}`)
   const url = publicUrl === undefined ? null : readPublicUrl(publicUrl)
   if (shown === null && (url !== null || !isLoopback(urlHost(host)))) {
     throw new Misuse(
-      `expected --password-file for a desk that others can reach, got ${url === null ? `--host ${host}` : '--public-url'} without one; write a long password into a file, chmod 600 it, and pass its path`,
+      `expected a password for a desk that others can reach, got ${url === null ? `--host ${host}` : '--public-url'} without --password-file; write a long password to a file, run chmod 600 on it, and pass its path`,
     )
   }
   return {
@@ -111,7 +111,7 @@ export async function serveDesk(
   server.on('request', (request, response) => void listener(request, response))
   await tables.open().catch((error: unknown) => {
     const reason = scrubbedReason(error)
-    report(`${reason} (the desk keeps running, shows this on its pages, and tries again)`)
+    report(`${reason} (the desk keeps running, shows this error on its pages, and tries again)`)
   })
   return {
     url: publicUrl?.origin ?? `http://${urlHost(host)}:${port}`,
@@ -127,7 +127,7 @@ export async function serveDesk(
 async function listenOn(server: Server, { host, port }: DeskPlace): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
-      const text = `expected port ${port} of ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`
+      const text = `expected port ${port} on ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`
       reject(new Unreachable(text, { cause }))
     })
     server.listen(port, host, resolve)

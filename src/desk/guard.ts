@@ -41,27 +41,29 @@ export class HostGuard {
     const host = hostOf(c.req.header('host'))
     if (host === null || !(isLoopback(host) || this.#names.has(host))) {
       throw refused(
-        'The desk does not answer to this host name: open it at the address that it printed.',
+        'The desk does not accept this host name; open the address that it printed when it started.',
       )
     }
     const origin = c.req.header('origin')
     const ours = [`http://${c.req.header('host') ?? ''}`, this.#publicUrl?.origin]
     if (origin !== undefined && !ours.includes(origin)) {
-      throw refused('The desk answers only its own pages, and this request came from another site.')
+      throw refused(
+        'The desk only accepts requests from its own pages; this request came from another site.',
+      )
     }
     const site = c.req.header('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return
     // A visitor may follow a link from another site. All other cross-site requests are rejected.
     const target = `${c.req.header('sec-fetch-mode')} ${c.req.header('sec-fetch-dest')}`
     if (c.req.method === 'GET' && target === 'navigate document') return
-    throw refused('The desk refuses requests from pages of other sites.')
+    throw refused('The desk refuses requests from other sites.')
   }
 
   /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
   admits(c: Context<DeskEnv>): boolean {
     if (this.sessions !== null) return this.sessions.knows(c)
     if (!isForwarded((name) => c.req.header(name))) return true
-    throw refused('Behind a proxy the desk needs a password: start it with --password-file.')
+    throw refused('Behind a proxy, the desk requires a password; start it with --password-file.')
   }
 
   /** Accepts a form only if our own page sent it. */
@@ -69,7 +71,7 @@ export class HostGuard {
     const site = c.req.header('sec-fetch-site')
     const origin = c.req.header('origin')
     if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
-    throw refused('The form does not come from the desk.')
+    throw refused('The form was not sent from a page of the desk.')
   }
 
   /** True if the desk is reached over TLS. */
@@ -121,7 +123,7 @@ export function addDoor(
       throw new HTTPException(413, { message: 'The form is too large.' })
     const typed = new URLSearchParams(await c.req.text()).get('password') ?? ''
     const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
-    if (tried === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
+    if (tried === 'wait') return show(c, 'Too many wrong passwords; try again in a minute.', 429)
     if (tried === 'wrong') return show(c, 'Wrong password.', 403)
     const maxAge = lastsMs / 1000
     setCookie(c, sessions.cookie, tried.token, { ...cookieFlags, maxAge, secure: guard.secure })
@@ -231,7 +233,7 @@ export function readPassword(path: string, shown: string): { password: Secret; e
   const line = text.split(/\r?\n/, 1).join('')
   if (line.length < leastLength) {
     throw new Misuse(
-      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length} characters; write a longer one`,
+      `expected a password of at least ${leastLength} characters on the first line of ${shown}, got ${line.length} characters; choose a longer one`,
     )
   }
   return { password: new Secret(line), exposed: (mode & 0o077) !== 0 }

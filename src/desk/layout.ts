@@ -102,9 +102,9 @@ function foot({ zone, origins, suspects, href, path, filters }: PagePlace): Html
         <a href="${href(path, { ...again, suspects: 'show' })}">Show them</a>`
   return html`<footer class="foot">
     <p>
-      Read <time>${formatMinute(zone, new Date())}</time>; all times in ${zone}. Answer origins
+      As of <time>${formatMinute(zone, new Date())}</time>; all times are in ${zone}. Answer origins
       shown: ${origins.replaceAll(',', ', ')}. ${other}
     </p>
-    <p>The desk reads the tables and changes nothing.</p>
+    <p>The desk only reads the tables and never changes them.</p>
   </footer>`
 }

@@ -38,7 +38,7 @@ export class LivePages {
   /** Sends events while the page is open and its visitor is signed in. */
   open(c: Context<DeskEnv>, admitted: () => boolean): Response {
     const next = this.#events.get(c.req.query('page') ?? '')
-    if (next === undefined) throw new NotThere('There is no such live page.')
+    if (next === undefined) throw new NotThere('This live page does not exist.')
     if (this.#visitors >= mostVisitors)
       return c.text('Too many live pages are open.\n', 503, pageHeaders)
     const headers = {

@@ -22,13 +22,13 @@ const againSeconds = 3
 const timedOut = '57014'
 
 export function problemOf(error: unknown): Problem {
-  if (error instanceof NotThere) return said(404, 'Not here', [error.message])
+  if (error instanceof NotThere) return said(404, 'Not found', [error.message])
   if (error instanceof BadAddress) return said(400, 'Invalid address', [error.message])
   if (error instanceof HTTPException) {
     return said(error.status, 'Access denied', [error.message])
   }
   if (error instanceof WrongDatabase) {
-    const text = 'The tables and this program are of different releases.'
+    const text = 'The tables and this program belong to different releases.'
     return said(503, 'The tables are not ready', [text, error.message])
   }
   if (codeOf(error) === timedOut) {
@@ -57,7 +57,7 @@ function said(
 ): Problem {
   const more =
     detail === null
-      ? html`<p><a href="/">To the overview</a></p>`
+      ? html`<p><a href="/">Go to the overview</a></p>`
       : html`<p class="soft">${detail}</p>`
   const body = html`<section class="problem" role="alert">
     <p>${text}</p>

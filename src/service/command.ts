@@ -45,7 +45,7 @@ export async function runService(call: Call<ServiceFlags>): Promise<Exit> {
   })
   const { url } = closers.add('service', opened, (open) => open.close())
   print(JSON.stringify({ url }))
-  say(`the search service answers at ${url}; Ctrl-C stops it`)
+  say(`the search service is running at ${url}; press Ctrl-C to stop it`)
   if (!signal.aborted) await once(signal, 'abort')
   return exits.done
 }

@@ -72,7 +72,7 @@ async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   if (rows[0]?.pid === toldPid(client)) return
   throw new WrongDatabase(
-    `expected PostgreSQL itself at ${client.host}:${client.port} for the search service, got a pooler before it; name PostgreSQL itself in DATABASE_URL, or another search API in SEARCH_API_URL`,
+    `expected a direct connection to PostgreSQL at ${client.host}:${client.port} for the search service, got a pooler; set DATABASE_URL to PostgreSQL itself, or SEARCH_API_URL to another search API`,
   )
 }
 
@@ -102,7 +102,7 @@ async function ensureSchema(client: pg.Client): Promise<void> {
     const insufficientPrivilege = '42501'
     if (codeOf(cause) !== insufficientPrivilege) throw cause
     throw new WrongDatabase(
-      'expected a role that may make the schema "service", got one that may not; have its owner run: create schema service authorization ROLE',
+      'the database role may not create the schema "service"; have the database owner run: create schema service authorization ROLE',
       { cause },
     )
   })
@@ -112,7 +112,7 @@ async function ensureSchema(client: pg.Client): Promise<void> {
 async function findTrigrams(client: pg.Client): Promise<string> {
   const install = 'create extension if not exists pg_trgm with schema service'
   await client.query(install).catch((cause: unknown) => {
-    const text = `expected the extension pg_trgm, got ${reasonOf(cause)}; have an administrator run: create extension pg_trgm`
+    const text = `the extension pg_trgm could not be installed (${reasonOf(cause)}); have an administrator run: create extension pg_trgm`
     throw new WrongDatabase(text, { cause })
   })
   const { rows } = await client.query<{ schema: string }>(

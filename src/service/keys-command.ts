@@ -37,18 +37,20 @@ const actions = {
     const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER) ?? missing('the number of a key')
     const graceMs = readDuration(grace)
     if (graceMs === null) throw new Misuse(`expected --grace like 24h or 7d, got ${grace}`)
-    return issued(await keys.rotate({ id, graceMs }), `; the old one is valid for ${grace} more`)
+    return issued(await keys.rotate({ id, graceMs }), `; the old key remains valid for ${grace}`)
   },
   revoke: async (keys, _, word = missing('the number of a key')) => {
     // For `-`, the key is read from stdin, because other users of the machine can see the command line.
     const given = word === '-' ? (await text(process.stdin)).trim() : word
     if (!(await keys.revoke(given))) {
-      throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
+      throw new Misuse(
+        'expected a key that was issued here, got an unknown one; keys -- list shows all keys',
+      )
     }
     return {
       json: { revoked: true },
       lines: [],
-      hint: 'the key is revoked, at once and permanently',
+      hint: 'the key is permanently revoked, with immediate effect',
     }
   },
   list: async (keys) => {
@@ -58,7 +60,7 @@ const actions = {
       const account = `account ${one.account}`
       return [one.id, one.key, one.name, account, one.plan, credits, stateOf(one)].join('\t')
     })
-    const hint = list.length > 0 ? undefined : 'no key was issued yet'
+    const hint = list.length > 0 ? undefined : 'no keys have been issued yet'
     return { json: { keys: list }, lines, hint }
   },
   usage: async (keys) => {
@@ -66,14 +68,18 @@ const actions = {
     const lines = usage.map(({ day, key_id: id, key, requests, failures, credits }) =>
       [day, id, key, `${requests} requests`, `${failures} failed`, `${credits} credits`].join('\t'),
     )
-    return { json: { usage }, lines, hint: usage.length > 0 ? undefined : 'nothing was used yet' }
+    return {
+      json: { usage },
+      lines,
+      hint: usage.length > 0 ? undefined : 'no usage has been recorded yet',
+    }
   },
   'top-up': async (keys, flags) => {
     const { credits = missing('--credits with the number to add') } = flags
     return balance(await keys.topUp({ account: accountOf(flags), credits }))
   },
   plan: async (keys, flags) => {
-    const { plan = missing('--plan with its name') } = flags
+    const { plan = missing('--plan with the name of a plan') } = flags
     return balance(await keys.changePlan({ account: accountOf(flags), plan }))
   },
 } satisfies Record<string, Action>
@@ -83,7 +89,7 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
   const [word = '', keyOrId] = args
   const act: Action = actions[wordFlag('action', word, names)]
   if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
-    throw new Misuse(`expected nothing after ${word}, got another word; flags begin with --`)
+    throw new Misuse(`expected no argument after ${word}, got one; flags begin with --`)
   }
   const flags = readFlags(options)
   const { pool } = await openTablesOf(env, closers)
@@ -103,7 +109,7 @@ function readFlags(options: KeysOptions) {
 }
 
 function issued(json: IssuedKey, more = ''): Shown {
-  return { json, lines: [json.key], hint: `this key is shown only once: store it now${more}` }
+  return { json, lines: [json.key], hint: `this key is shown only once, so store it now${more}` }
 }
 
 function balance(credits: number): Shown {
@@ -114,7 +120,9 @@ function missing(what: string): never {
   throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
 }
 
-function accountOf({ account = missing('--account with its number') }: Flags): number {
+function accountOf({
+  account = missing('--account with the number of an account'),
+}: Flags): number {
   return account
 }
 
@@ -125,13 +133,13 @@ function stateOf(key: ListedKey): string {
 
 function refuseOddFlags({ kind, ...flags }: Flags): void {
   if (flags.plan !== undefined && flags.credits !== undefined) {
-    throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')
+    throw new Misuse('expected --plan or --credits, got both; a plan has its own credits')
   }
   const own = (['plan', 'credits', 'rate'] as const).find((name) => flags[name] !== undefined)
   if (own === undefined) return
   const problem =
     flags.account !== undefined
       ? `expected --account or --${own}, got both; a second key shares the plan and limits of its account`
-      : `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`
+      : `expected --kind live with --${own}, got a test key, which uses no credits; add --kind live or leave out --${own}`
   if (flags.account !== undefined || kind === 'test') throw new Misuse(problem)
 }

@@ -82,7 +82,7 @@ export class Keys {
 
   /** Issues a key that replaces another key. The old key stays valid for the grace period. */
   async rotate({ id, graceMs }: { id: number; graceMs: number }): Promise<IssuedKey> {
-    const problem = 'expected a key that is neither revoked nor replaced, got another'
+    const problem = 'expected a valid key, got one that is unknown, revoked or replaced'
     const text = 'select kind from keys where id = $1 and revoked_at is null'
     const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(text, [id], problem)
     const key = makeKey(kind)
@@ -127,7 +127,7 @@ export class Keys {
       where id = $1 and not renews
       returning quota - used as remaining`,
       [account, credits],
-      'expected an account with prepaid credits, got another; the credits of a plan renew each month',
+      'expected an account with prepaid credits, got one without; the credits of a plan renew each month',
     )
     return remaining
   }
@@ -261,7 +261,7 @@ export class Keys {
 }
 
 function noAccount(account: number): string {
-  return `expected an account, got ${account}; ${npmRun('keys --')} list shows them`
+  return `there is no account ${account}; ${npmRun('keys --')} list shows all accounts`
 }
 
 /** SQL condition for accounts whose month has ended. The next request from such an account renews its credits. */
@@ -321,7 +321,7 @@ export const planNames = Object.keys(quotas)
 function quotaOf(plan: string): number {
   const quota = quotas[plan]
   if (quota !== undefined) return quota
-  throw new Misuse(`expected a plan (${planNames.join(', ')}), got ${plan}`)
+  throw new Misuse(`expected one of the plans ${planNames.join(', ')}, got ${plan}`)
 }
 
 /** Spec gap 8: a search costs one credit per ten results, rounded up. An empty answer also costs one credit. */

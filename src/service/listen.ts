@@ -112,7 +112,7 @@ async function bind(server: Server, where: { host: string; port: number }): Prom
   // A client beyond the backlog retries only after several seconds.
   server.listen({ port: where.port, host: where.host, backlog: 4096 })
   await once(server, 'listening').catch((cause: unknown) => {
-    const text = `expected port ${where.port} of ${where.host} to be free and of this machine, got ${codeOf(cause) ?? reasonOf(cause)}; choose another with --port or --host`
+    const text = `cannot listen on port ${where.port} of ${where.host}: ${codeOf(cause) ?? reasonOf(cause)}; choose another port or address with --port or --host`
     throw new Unreachable(text, { cause })
   })
   const { port } = server.address() as AddressInfo
@@ -123,7 +123,7 @@ async function bind(server: Server, where: { host: string; port: number }): Prom
 
 function writeRefusal(refusal: Refusal, { publicUrl, log }: Replying) {
   const id = newRequestId()
-  log.info({ request: id, status: refusal.status }, 'answered before it was a request')
+  log.info({ request: id, status: refusal.status }, 'refused before it was a complete request')
   const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
   return { body: JSON.stringify(refusal.body(publicUrl())), headers }
 }

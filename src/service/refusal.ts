@@ -6,23 +6,23 @@ import { exits, MillError } from '../base/errors.ts'
 
 /** Reasons and advice, for the OpenAPI document and the help pages. */
 export const reasons = {
-  400: 'A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is not HTTP.',
-  401: 'No API key was sent, or nothing that can be read as one. Send it in the header.',
-  402: 'Not enough credits. `X-Credits-Remaining` says how many are left, `X-Credits-Reset` in how many seconds the plan renews.',
+  400: 'A parameter is missing, repeated or invalid; the message names the parameter and its rule. Or the request, including its body, is not valid HTTP.',
+  401: 'No API key was sent, or what was sent is not a key. Send the key in the header.',
+  402: 'Not enough credits. `X-Credits-Remaining` says how many are left, and `X-Credits-Reset` in how many seconds the plan renews.',
   403: 'The key is unknown, mistyped or revoked. Copy it again, or have a new one issued.',
   404: 'There is nothing at this address. The search is at `/v1/search`.',
-  405: 'Only GET is answered.',
+  405: 'Only GET is supported.',
   408: 'The request took too long to arrive.',
-  409: 'The first request with this `Idempotency-Key` is still in progress. Ask again as `Retry-After` says.',
-  413: 'The body is longer than 64 KB. None is needed: parameters are in the address.',
+  409: 'The first request with this `Idempotency-Key` is still in progress. Try again after the time in `Retry-After`.',
+  413: 'The body is longer than 64 KB. No body is needed, because the parameters are in the address.',
   414: 'The address is longer than 16 KB.',
-  417: 'The request expects something that is not offered.',
+  417: 'The request contains an expectation that is not supported.',
   422: 'This `Idempotency-Key` was used for another search. Use a new one.',
-  429: 'Too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress. Wait as long as `Retry-After` says.',
+  429: 'Too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress. Wait for the time in `Retry-After`.',
   431: 'The headers are too large.',
-  500: 'A bug of ours.',
+  500: 'A bug in the service.',
   502: 'A search engine behind the service sent an invalid answer. Try again later.',
-  503: 'No search engine behind the service answered. Try again as `Retry-After` says.',
+  503: 'No search engine behind the service answered. Try again after the time in `Retry-After`.',
   504: 'The search took too long. Try again, with fewer results.',
 } as const
 

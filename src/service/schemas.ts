@@ -12,7 +12,7 @@ export const usageResponse = z
     credits_quota: z.int(),
     credits_used: z.int().describe('In the current period of the plan.'),
     credits_remaining: z.int(),
-    renews_at: z.iso.datetime().nullable().describe('Null for credits bought once.'),
+    renews_at: z.iso.datetime().nullable().describe('Null for prepaid credits.'),
     rate_limit: z
       .int()
       .nullable()
@@ -22,7 +22,7 @@ export const usageResponse = z
         day: z.iso.date(),
         key: z.string().describe('Prefix and last four characters of the key.'),
         requests: z.int(),
-        failures: z.int().describe('Those among them that failed and were not charged.'),
+        failures: z.int().describe('Requests that failed and were not charged.'),
         credits: z.int(),
       }),
     ),
@@ -97,7 +97,7 @@ export const searchParams = z.object({
     .string()
     .optional()
     .describe(
-      'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
+      'Alternative way to pass the API key. Not in the specification: if both are sent, the Authorization header takes precedence.',
     ),
 })
 
@@ -111,7 +111,7 @@ export const searchHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
+        'Not in the specification: 1 to 255 printable characters of your choice. A request with the same key within a day gets the same answer without a second charge.',
       minLength: 1,
       maxLength: 255,
     }),
@@ -134,8 +134,8 @@ const interpretation = z
     query: z.string().describe('The query that was searched.'),
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
-      .describe('Words taken for typos, and their corrections.'),
-    ignored_words: z.array(z.string()).describe('Words that are in no page and were ignored.'),
+      .describe('Words treated as typos, with their corrections.'),
+    ignored_words: z.array(z.string()).describe('Words that appear on no page and were ignored.'),
   })
   .openapi('Interpretation', {
     description:
@@ -230,8 +230,7 @@ const keyedHeaders = {
     'X-RateLimit-Limit': 'maximum requests per second; absent if there is none.',
     'X-RateLimit-Remaining': 'requests left in this second.',
     'X-RateLimit-Reset': 'seconds until the next window.',
-    'X-Idempotency-Window':
-      'the seconds for which the same Idempotency-Key returns the same answer.',
+    'X-Idempotency-Window': 'seconds for which the same Idempotency-Key returns the same answer.',
   }),
 }
 
@@ -269,7 +268,7 @@ export const searchAnswers = {
       ...describeHeaders('string', {
         'X-Ignored-Params': 'names of parameters that were sent and had no effect.',
         'X-Upstream-Partial': 'present if some of the engines failed.',
-        'X-Idempotency-Replayed': 'present if the answer was sent before.',
+        'X-Idempotency-Replayed': 'present if the answer is a repeated one.',
       }),
     },
   },

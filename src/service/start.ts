@@ -89,14 +89,14 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
   if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
   if (url) return { mock, provider: openSearxng(url, log, options.upstreamMs) }
   const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
-  throw new Misuse(`${problem}; give its address`)
+  throw new Misuse(`${problem}; set it to the address of SearXNG`)
 }
 
 /** Refunds dead requests, and deletes old answers and the text of old queries. */
 export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
-    if (refunded) log.warn({ refunded }, 'requests that died with their process were refunded')
+    if (refunded) log.warn({ refunded }, 'requests that were lost with their process were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )

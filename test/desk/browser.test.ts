@@ -181,11 +181,11 @@ describe.skipIf(!has('chromium'))(
 
     test('a point of a chart shows its value under the pointer and with the arrow keys', async () => {
       const { page, problems, close } = await openQuery()
-      const picture = page.getByRole('region', { name: 'Rank history, as a picture' })
+      const picture = page.getByRole('region', { name: 'Rank history, as a chart' })
       const tip = picture.locator('output.tip')
       await picture.locator('circle.spot').last().hover()
       const last = await tip.innerText()
-      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (position \d+|not among the first \d+)/)
+      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (position \d+|not in the top \d+)/)
       await page.mouse.move(1, 1)
       await tip.waitFor({ state: 'hidden' })
       await picture.focus()

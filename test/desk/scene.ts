@@ -23,7 +23,7 @@ export interface DeskScene {
 
 /** The text of a page without the minute at which it was read, to compare it with one that is read later. */
 export function untimed(text: string): string {
-  return text.replace(/Read \d{4}-\d\d-\d\d \d\d:\d\d/, 'Read')
+  return text.replace(/As of \d{4}-\d\d-\d\d \d\d:\d\d/, 'As of')
 }
 
 /** The text of a page that a user reads. */

@@ -48,9 +48,7 @@ describe('the service command', () => {
     first.kill('SIGTERM')
     await first.ended
     expect(second.code).toBe(5)
-    expect(second.stderr).toMatch(
-      /^error: expected port \d+ of 127\.0\.0\.1 to be free and of this machine, got EADDRINUSE/,
-    )
+    expect(second.stderr).toMatch(/^error: cannot listen on port \d+ of 127\.0\.0\.1: EADDRINUSE; /)
     expect(second.stderr.trim().split('\n')).toHaveLength(1)
   })
 
@@ -80,7 +78,7 @@ describe('the service command', () => {
     const { code, stderr } = await run('service', ['--host', '999.1.1.1'], env)
     expect(code).toBe(5)
     expect(stderr).toMatch(
-      /^error: expected port 0 of 999\.1\.1\.1 to be free and of this machine, got \w+; choose another with --port or --host$/m,
+      /^error: cannot listen on port 0 of 999\.1\.1\.1: \w+; choose another port or address with --port or --host$/m,
     )
   })
 })

@@ -27,7 +27,9 @@ test('after the first commands the questions and the report have rows, marked as
     expect(asked.stderr).not.toContain('--origins')
     const page = join(home, 'page.html')
     expect((await run('report', ['--to', page], env)).code).toBe(0)
-    expect(readFileSync(page, 'utf8')).toContain('Share of voice of the largest domains')
+    expect(readFileSync(page, 'utf8')).toContain(
+      'Share of voice of the largest and the chosen domains',
+    )
     const live = await run('sql', ['nights', '--json', '--origins', 'live'], env)
     expect(rowOf(live.stdout)).toMatchObject({ answered: 0, other_origin: 60 })
   } finally {

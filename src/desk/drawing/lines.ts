@@ -373,7 +373,7 @@ export function noteList(notes: readonly Note[]): Html | null {
   if (notes.length === 0) return null
   return html`<section>
     <h2>Notes</h2>
-    <p class="soft">Marked by their numbers in every picture over time.</p>
+    <p class="soft">Every chart over time marks these notes by number.</p>
     <ol>
       ${notes.map(
         ({ date, text, tag }) =>

@@ -99,7 +99,7 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
     .x((_, nth) => 2 + (nth * 96) / (ranks.length - 1))
     .y((rank) => 2 + (((rank ?? 0) - least) / (most - least)) * 18)
     .digits(1)
-  const words = ranks.map((rank) => rank ?? (rank === null ? 'not in' : 'no answer')).join(', ')
+  const words = ranks.map((rank) => rank ?? (rank === null ? 'not ranked' : 'no answer')).join(', ')
   return html`<svg class="spark" viewBox="0 0 100 22" role="img" aria-label="Ranks: ${words}">
     <path d="${draw(ranks)}" />
   </svg>`

@@ -67,15 +67,15 @@ export const askPage = definePage({
     ),
   show: (questions, place, { word }) => ({
     title: 'Ask',
-    lead: html`Ready-made questions, and ${to(place.href('/sql'), 'SQL of your own')}.`,
+    lead: html`Ready-made questions, or ${to(place.href('/sql'), 'your own SQL')}.`,
     body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word in the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
-    ${questions.length === 0 ? nothing('No question contains this word.') : drawLibrary(questions, word, place)}
+    ${questions.length === 0 ? nothing('No questions contain this word.') : drawLibrary(questions, word, place)}
     ${elsewhere}`,
   }),
 })
 
-const elsewhere = nothing('The same in a terminal, as a table, CSV or JSON:', npmRun('sql'))
+const elsewhere = nothing('To ask in a terminal and get a table, CSV or JSON:', npmRun('sql'))
 
 /** Questions that are useful on most mornings, with example flags. */
 const usual: Readonly<Record<string, FormValues>> = {
@@ -94,7 +94,7 @@ function drawUsual(questions: readonly Question[], place: PagePlace): Html {
     return asks === undefined ? [] : [{ name, flags, asks }]
   })
   return section(
-    { id: 'usual', title: 'Asked most mornings' },
+    { id: 'usual', title: 'Everyday questions' },
     lines(
       shown.map(
         ({ name, flags, asks }) =>
@@ -159,7 +159,7 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
         : [least, most === least ? least + 1 : most * 1.05],
       format: (number) => figures.format(number),
     },
-    { name: `${title}, as a picture` },
+    { name: `${title}, as a chart` },
   )
 }
 
@@ -206,7 +206,7 @@ function drawForm(question: Question, typed: FormValues, place: PagePlace): Html
     }),
   )
   const narrows = offered(question)
-  const title = `Only some queries${narrows.includes('since') ? ' or days' : ''}`
+  const title = `Filter by query${narrows.includes('since') ? ' or day' : ''}`
   const more = moreFields(
     title,
     narrows.some((name) => name in typed),
@@ -234,7 +234,7 @@ async function* readInTurn(
 ): AsyncGenerator<CellBatch> {
   if (running >= mostRunning) {
     throw new Misuse(
-      `${mostRunning} questions are running, which is the maximum; ask again when one has ended`,
+      `${mostRunning} questions are running, which is the maximum; ask again when one of them has finished`,
     )
   }
   running++
@@ -256,7 +256,7 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
   throw new Misuse(
-    `expected a read-only role, got none in this database; ${npmRun('migrate')} creates it if its user may create roles`,
+    `this database has no read-only role; ${npmRun('migrate')} creates one if the database user may create roles`,
   )
 }
 
@@ -298,7 +298,7 @@ async function* readAll(
     rows += batch.rows.length
     if (rows > mostFileRows) {
       throw new Misuse(
-        `expected at most ${mostFileRows} rows, got more; ${npmRun('export')} has no such limit`,
+        `the answer has more than ${mostFileRows} rows, which is the maximum for a file; ${npmRun('export')} has no such limit`,
       )
     }
     yield batch
@@ -348,8 +348,8 @@ export const questionPage = definePage({
       ${section(
         {
           id: 'sql',
-          title: 'The SQL behind it',
-          about: 'As in the library; $1, $2 … are the values above, in order.',
+          title: 'SQL of this question',
+          about: 'As stored in the library; $1, $2 … stand for the values above, in order.',
         },
         html`<p>${command(lineOf(name, typed))}</p>
           <pre tabindex="0" aria-label="SQL"><code data-copy>${sql.trim()}</code></pre>`,
@@ -358,9 +358,7 @@ export const questionPage = definePage({
   },
 })
 
-const notYet = nothing(
-  'Press Ask: the answer is shown here as a table, and as a chart if possible.',
-)
+const notYet = nothing('Press Ask to see the answer here as a table and, if possible, as a chart.')
 
 export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
@@ -421,12 +419,12 @@ export const sqlPage = definePage({
 
 const unwalled = html`<p class="soft">
   The desk connects as the user of DATABASE_URL and switches to that role; words that could let a
-  statement leave the role are refused. With <code>MILL_ANALYST_URL</code>, statements use a login
-  of their own.
+  statement leave the role are refused. With <code>MILL_ANALYST_URL</code>, statements run under a
+  separate login.
 </p>`
 
 const noSqlYet = nothing(
-  'The answer will be shown here. You can query the views of analysis.* and the tables; docs/schema.md describes each column. In a terminal:',
+  'The answer will be shown here. You can query the tables and the views in the analysis schema; docs/schema.md describes each column. To run SQL in a terminal:',
   npmRun('sql'),
 )
 

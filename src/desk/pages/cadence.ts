@@ -35,8 +35,8 @@ export const cadencePage = definePage({
   show: ({ lists, nights, rounds }, place, span) => ({
     title: 'Asking less',
     plain: true,
-    lead: html`Lists with an adaptive cadence: what it saved from ${span.since} to ${span.until},
-    and what it may have missed.`,
+    lead: html`What lists with an adaptive cadence saved from ${span.since} to ${span.until}, and
+    what they may have missed.`,
     body: html`${dayChooser(place, span)}
     ${lists.length === 0 ? noCadence : lists.map((list, nth) => drawReceipts(list, nights, nth))}
     ${drawFrontier(rounds)}`,
@@ -44,7 +44,7 @@ export const cadencePage = definePage({
 })
 
 const noCadence = nothing(
-  'No list has an adaptive cadence: every query is asked every night. A backtest shows what one would save and miss.',
+  'No list has an adaptive cadence, so every query is asked every night. A backtest shows what an adaptive cadence would save and miss.',
   `${npmRun('cadence --')} --backtest`,
 )
 
@@ -59,7 +59,7 @@ function drawReceipts(
     {
       id: `list-${nth}`,
       title: html`${given(list.list)}`,
-      about: `Figures of its last ${list.nights} nights. The random sample represents all queries that could be skipped; the bounds are at 95 % confidence (Wilson, with continuity correction).`,
+      about: `Figures for the last ${list.nights} nights. The random sample represents all queries that could be skipped; the bounds are 95 % confidence limits (Wilson, with continuity correction).`,
     },
     html`${tiles([
       ['credits spent', list.credits],
@@ -68,7 +68,7 @@ function drawReceipts(
         'of all requests skipped',
         percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
       ],
-      ['sampled queries hid a move', html`${amount(list.moved)} of ${amount(list.compared)}`],
+      ['sampled queries that hid a move', html`${amount(list.moved)} of ${amount(list.compared)}`],
     ])}
     ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
   )
@@ -77,21 +77,18 @@ function drawReceipts(
 function pictures(name: string, nights: readonly CadenceNightCost[]): readonly (Html | null)[] {
   const days = nights.map((night) => ({ ...night, runDate: night.run_date }))
   return [
-    picture(`Credits spent and saved by each night of ${name}`, [
+    picture(`Credits spent and saved for ${name}, by night`, [
       dayLine('spent', days, ({ credits }) => credits),
       dayLine('saved', days, ({ credits_saved: saved }) => saved),
     ]),
     picture(`Pages entering or leaving the top 10 for ${name}, by night`, [
       dayLine('moves seen', days, ({ moves }) => moves),
     ]),
-    picture(
-      `Queries of ${name} that could be skipped and hid a move, estimated from the random sample`,
-      [
-        dayLine('most', days, ({ hidden_high: high }) => high),
-        dayLine('estimate', days, ({ hidden }) => hidden),
-        dayLine('least', days, ({ hidden_low: low }) => low),
-      ],
-    ),
+    picture(`Skippable queries of ${name} that hid a move, estimated from the random sample`, [
+      dayLine('most', days, ({ hidden_high: high }) => high),
+      dayLine('estimate', days, ({ hidden }) => hidden),
+      dayLine('least', days, ({ hidden_low: low }) => low),
+    ]),
   ]
 }
 
@@ -121,7 +118,7 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
     {
       id: 'frontier',
       title: 'New results from related searches',
-      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. As long as a round brings as much as the previous one, the next is worth its credits.`,
+      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. As long as a round finds as many as the previous one, another round is worth its credits.`,
     },
     [...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held)),
   )

@@ -27,8 +27,8 @@ export function askedDomains(address: PageAddress): readonly string[] {
 }
 
 export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
-  const bound = cut ? ' (the most days that one page shows)' : ''
-  return `${since} to ${until}${bound}, days in ${place.zone}`
+  const bound = cut ? ' (the maximum for one page)' : ''
+  return `${since} to ${until}${bound}, in the time zone ${place.zone}`
 }
 
 type Field = (place: PagePlace) => Html

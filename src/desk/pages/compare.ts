@@ -80,11 +80,11 @@ export const comparePage = definePage({
   read: (reading, asked) => reading.answers((db) => readCompare(db, asked)),
   show: (found, place) => ({
     title: 'Compare',
-    lead: 'Two dates, lists, devices or tags side by side: our domains and up to five competitors.',
+    lead: 'Compare two dates, lists, devices or tags for our domains and up to five competitors.',
     body:
       found === null || found.domains.length === 0
         ? nothing(
-            'Two sides can be compared once there are answers and a domain is marked as yours.',
+            'A comparison requires answers and a domain that is marked as yours.',
             `${npmRun('domains --')} set example.com`,
           )
         : html`${form(found, place)} ${drawSides(found, place)}`,
@@ -116,7 +116,7 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
   const { a, b, domains } = found
   const filters = { day: b.day, since: a.day, ...listOf(b.label), change: 'any', sort: 'change' }
   const about = html`A: ${nameOf(a)}. B: ${nameOf(b)}.
-  ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between the days')}`
+  ${a.day === b.day ? null : to(place.href('/keywords', filters), 'Keywords that changed between these days')}`
   return html`${tableSection(
     { id: 'sides', title: 'Side by side', about },
     domains,
@@ -126,7 +126,7 @@ function drawSides(found: CompareFound, place: PagePlace): Html {
     const name = a.label === b.label ? 'A and B' : side === a ? 'A' : 'B'
     const inside = { ...place, id: (part: string) => `${part}-${name.replaceAll(' ', '-')}` }
     const whose = `${name}: ${labelWords(side)}.`
-    const picture = `Share of voice of ${labelWords(side)}, day by day (${name})`
+    const picture = `Share of voice for ${labelWords(side)}, day by day (${name})`
     return drawShares({ ...found, shares: side.held }, { picture, about: whose }, inside)
   })}`
 }

@@ -66,7 +66,7 @@ async function readDomainPage(
   const known = await readKnownDomain(db, domain)
   if (known === null) {
     throw new NotThere(
-      `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is neither ours nor a rival's.`,
+      `No answer has ever shown ${JSON.stringify(domain.slice(0, 80))}, and the domain is not marked as ours or as a rival.`,
     )
   }
   const told = await readDays(db, span)
@@ -147,8 +147,8 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
         {
           id: place.id('pages'),
           title: 'Pages',
-          about: `In the last known answers on ${span.until}.`,
-          empty: 'No answer of that day shows a page of the domain.',
+          about: `In the latest answers as of ${span.until}.`,
+          empty: 'No answer from that day shows a page from the domain.',
         },
         pages,
         [
@@ -162,7 +162,7 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
         {
           id: place.id('rivals'),
           title: 'Rivals',
-          about: `In the same answers, on ${span.until}.`,
+          about: `In the same answers as of ${span.until}.`,
           empty: 'Domains in the same answers will be shown here.',
         },
         rivals,
@@ -180,15 +180,15 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
   if (compared.since >= compared.until) {
     return section(
       { id: place.id('moves'), title: 'Won and lost' },
-      nothing('No earlier day has answers to compare with.'),
+      nothing('There are no answers from an earlier day to compare with.'),
     )
   }
   return html`${drawWonAndLost({ compared, moves }, place)}
   ${tableSection(
     {
       id: place.id('taken'),
-      title: 'Who took it',
-      about: `Clicks, estimated from the click curve and the weights of queries. What ${known.domain} lost for a query is divided among the domains that gained there.`,
+      title: 'Clicks exchanged with other domains',
+      about: `Estimated from the click curve and the weights of the queries. The clicks that ${known.domain} lost for a query are divided among the domains that gained clicks for it.`,
       empty: 'No changes between these days.',
     },
     flows,
@@ -224,7 +224,7 @@ export function drawWonAndLost<Move extends PlaceMove>(
         id: place.id(id),
         title,
         count: found.length,
-        about: `Between the last known answers on ${compared.since} and on ${compared.until}.`,
+        about: `Between the latest answers as of ${compared.since} and as of ${compared.until}.`,
         empty: 'No changes between these days.',
       },
       found.slice(0, mostMoves),
@@ -256,7 +256,7 @@ export function drawShares(
   const few =
     thin.length === 0
       ? null
-      : html` Left out, since fewer than half of the usual queries were answered:
+      : html` Left out because fewer than half of the usual queries were answered:
         ${thin.join(', ')}.`
   return section(
     {
@@ -284,7 +284,7 @@ export function suspectBands(
   if (suspects) return []
   return suspect.map(({ runDate, list, reasons }) => ({
     at: dayOf(runDate),
-    name: `${runDate}: ${list} is suspect and was left out (${reasons.join('; ')})`,
+    name: `${runDate}: the run of ${list} is suspect and was left out (${reasons.join('; ')})`,
   }))
 }
 
@@ -296,7 +296,7 @@ function suspectWords(suspect: Marks['suspect'], { suspects, href }: PagePlace):
   const days = [...new Set(suspect.map(({ runDate }) => runDate))]
   const more = days.length - toldSuspects
   return html` Shaded days are ${to(href('/nights'), 'suspect')} and left out:
-  ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'day')} before` : ''}.`
+  ${days.slice(0, toldSuspects).join(', ')}${more > 0 ? ` and ${count(more, 'earlier day')}` : ''}.`
 }
 
 interface Holdings extends Marks {
@@ -308,19 +308,19 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) {
-    return nothing('No query was answered on these days.', npmRun('enqueue inputs/keywords.csv'))
+    return nothing('No queries were answered on these days.', npmRun('enqueue inputs/keywords.csv'))
   }
   return html`${tiles([
     [`share of voice on ${last.runDate}`, percent(last.share)],
     [`points since ${first.runDate}`, change((last.share ?? 0) - (first.share ?? 0))],
-    [`queries with a position, of ${last.queries}`, last.ranked],
-    ['of these at 1 to 3', last.top3],
+    [`queries with a position (of ${last.queries})`, last.ranked],
+    ['of these, in positions 1 to 3', last.top3],
   ])}
   ${drawShares(
     { ...found, shares: found.days.map((day) => ({ ...day, domain: found.name })) },
     {
       picture: `Share of voice of ${found.name}, day by day`,
-      about: 'Share of the clicks that its best positions would get, by weight.',
+      about: 'Share of the clicks that its best positions would get, weighted by query.',
     },
     place,
   )}
@@ -332,7 +332,7 @@ const buckets: readonly (readonly [name: string, queriesAt: (day: DomainDay) => 
   ['4 to 10', ({ top10, top3 }) => top10 - top3],
   ['11 to 20', ({ top20, top10 }) => top20 - top10],
   ['further down', ({ ranked, top20 }) => ranked - top20],
-  ['not in', ({ queries, ranked }) => queries - ranked],
+  ['not ranked', ({ queries, ranked }) => queries - ranked],
 ]
 
 function drawPlaces(
@@ -341,14 +341,14 @@ function drawPlaces(
   place: PagePlace,
 ): Html {
   const picture = drawDays({
-    title: `Queries for which ${whose} ranks at 1 to 3, 4 to 10 and further down, day by day`,
+    title: `Queries for which ${whose} ranks 1 to 3, 4 to 10 or further down, day by day`,
     notes,
     bands: suspectBands(suspect, place),
     series: buckets.slice(0, 4).map(([name, queriesAt]) => dayLine(name, days, queriesAt)),
     format: String,
     whole: true,
   })
-  const about = 'Number of queries by its best position.'
+  const about = 'Number of queries by best position.'
   return section(
     { id: place.id('places'), title: 'Places', about },
     html`${picture}
@@ -387,9 +387,9 @@ export const domainsPage = definePage({
     }),
   show: ({ span, rows, ...found }, place, { word }) => ({
     title: 'Domains',
-    lead: `Shares of the clicks on the first and the last answered day: ${daysText(span, place)}.`,
-    body: html`${chooser({ place, name: 'Which domains, which days' }, [
-      textField('word', 'Name, or part of it'),
+    lead: `Shares of the clicks on the first and the last day with answers, from ${daysText(span, place)}.`,
+    body: html`${chooser({ place, name: 'Which domains and days' }, [
+      textField('word', 'Name or part of it'),
       ...dayFields(span),
     ])}
     ${
@@ -400,7 +400,7 @@ export const domainsPage = definePage({
             {
               id: 'shares',
               title: 'Shares',
-              about: 'Ours first, then by their share; at most a hundred.',
+              about: 'Ours first, then the others by share; at most 100.',
             },
             rows,
             domainColumns(span, place),
@@ -411,7 +411,7 @@ export const domainsPage = definePage({
 
 const greatestDomains = {
   picture: 'Share of voice of the first domains listed below, day by day',
-  about: 'Share of the clicks that their best positions would get, by weight, over all queries.',
+  about: 'Share of the clicks that their best positions would get, weighted over all queries.',
 }
 
 function noDomains(word: string | null): Html {
@@ -449,6 +449,6 @@ function domainColumns(span: ReadSpan, place: PagePlace): readonly Column<Domain
     column.share('Share', 'share'),
     column.change(`Since ${span.since}`, ({ share, previousShare }) => share - previousShare),
     column.number('Queries', 'ranked'),
-    column.number('Of these 1 to 3', 'top3'),
+    column.number('Of these, 1 to 3', 'top3'),
   ]
 }

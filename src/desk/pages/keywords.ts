@@ -55,7 +55,7 @@ const columns = {
     sort: 'rank',
     look: 'n',
     cell: ({ rank, depth }) =>
-      rank === null && depth !== null ? html`not in ${depth}` : amount(rank),
+      rank === null && depth !== null ? html`not in top ${depth}` : amount(rank),
     csv: ({ rank }) => rank,
   },
   change: {
@@ -171,7 +171,7 @@ export const keywordsPage = definePage({
   show: (found, place, asked) => {
     const title = 'Keywords'
     if (found === null) {
-      const lead = 'Every keyword of your lists, with its rank day by day.'
+      const lead = 'Every keyword in your lists, with its rank day by day.'
       return { title, lead, body: noKeywords }
     }
     const body = html`${form(found, asked, place)} ${drawRows(found, asked, place)}`
@@ -180,7 +180,7 @@ export const keywordsPage = definePage({
 })
 
 const noKeywords = nothing(
-  'No list has been read. Each keyword will be a row here: rank, change, volume, ranking page.',
+  'No list has been read. Keywords will be listed here with their rank, change, volume and ranking page.',
   npmRun('enqueue inputs/keywords.csv'),
 )
 
@@ -194,7 +194,7 @@ function leadOf(
     to(place.href('/keywords', { ...again(place), since: day, sheet: null }), text)
   const own = names.ours
     ? null
-    : html` No domain is marked as yours yet, so no keyword has a rank:
+    : html` No domain is marked as yours yet, so no keyword has a rank. To mark one:
       ${command(`${npmRun('domains --')} set example.com`)}`
   return html`${numberText(count)} ${count === 1 ? 'keyword' : 'keywords'} as of ${now.day},
   ${query.change === null ? 'compared with' : 'changed since'} ${before.day}
@@ -254,7 +254,7 @@ function drawRows(
   { query, shown, sheet }: KeywordsAsked,
   place: PagePlace,
 ): Html {
-  if (rows.length === 0) return nothing('No keyword matches: remove one of the filters.', null)
+  if (rows.length === 0) return nothing('No keywords match. Remove one of the filters.', null)
   const here = again(place)
   const sorting = (sort: KeywordQuery['sort']) => {
     const sorted = sort === query.sort

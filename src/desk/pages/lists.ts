@@ -49,7 +49,7 @@ export const listsPage = definePage({
         title: 'Lists',
         count: lists.length,
         empty: [
-          'No list has been read. Each will be shown here, with its answers and the lines that could not be used.',
+          'No list has been read. Lists will be shown here, with their answers and the lines that could not be used.',
           npmRun('enqueue inputs/keywords.csv'),
         ],
       },
@@ -80,7 +80,7 @@ export interface CoverageFound {
 
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const chart = {
-    title: `Queries of ${list.name} to be asked and answered, day by day`,
+    title: `Planned and answered queries of ${list.name}, day by day`,
     series: (['answered', 'planned'] as const).map((name) =>
       dayLine(name, days.toReversed(), (day) => day[name]),
     ),
@@ -89,7 +89,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
   }
   const body =
     days.length === 0
-      ? nothing('The list has no run in this period.', npmRun('enqueue inputs/keywords.csv'))
+      ? nothing('The list has no runs in this period.', npmRun('enqueue inputs/keywords.csv'))
       : html`${days.length < 2 ? null : drawDays(chart)}
         ${table('Coverage day by day', days, [
           column.word('Night', ({ run, runDate }) =>
@@ -113,7 +113,7 @@ export function drawCoverage({ list, span, days }: CoverageFound, place: PagePla
       id: place.id('coverage'),
       title: place.still ? html`Coverage and costs of ${given(list.name)}` : 'Coverage and costs',
       about:
-        'Answered includes bought, reused and not asked, for which the last answer is used. The other queries are unreadable, suspect, of an origin that is not shown, unaffordable or cancelled. Credits include only calls whose cost is known.',
+        '“Answered” includes queries that were bought, reused or not asked (the last answer is used). The other queries are unreadable, suspect, from an origin that is not shown, unaffordable or cancelled. Credits include only calls whose cost is known.',
     },
     html`${dayChooser(place, span)} ${body}`,
   )
@@ -154,7 +154,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   ])}`
   return section(
     { id: 'members', title: 'Queries', about: readingOf(list.reading) },
-    html`${form} ${members.length === 0 ? nothing('No query in the list matches.') : body}`,
+    html`${form} ${members.length === 0 ? nothing('No queries in the list match.') : body}`,
   )
 }
 
@@ -169,7 +169,7 @@ function drawRejected({ rejected, list }: ListFound): Html {
   const { rows, accepted, duplicates, runDate } = list
   const about =
     runDate === null
-      ? 'The list has no run yet.'
+      ? 'The list has no runs yet.'
       : html`The run of ${runDate} read ${amount(rows)} lines: ${amount(accepted)} accepted,
         ${amount(duplicates)} merged as duplicates, ${amount(list.rejected)} rejected.`
   const cut =
@@ -181,7 +181,7 @@ function drawRejected({ rejected, list }: ListFound): Html {
       id: 'rejected',
       title: 'Rejected lines',
       about: html`${about}${cut}`,
-      empty: 'Rejected lines will be shown here, each with its reason.',
+      empty: 'Rejected lines will be shown here, each with the reason.',
     },
     rejected,
     [

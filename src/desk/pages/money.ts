@@ -85,7 +85,7 @@ type AccountsFound = Awaited<ReturnType<typeof readAccountsFound>> & {
 export function drawCosts({ costs }: Pick<AccountsFound, 'costs'>): Html {
   const part = (by: 'list' | 'class', titles: { id: string; title: string }, head: string) =>
     tableSection(
-      { ...titles, empty: ['No call ended in this period.', npmRun('status')] },
+      { ...titles, empty: ['No calls ended in this period.', npmRun('status')] },
       costs.filter((row) => row.by === by),
       [
         column.text(head, 'name'),
@@ -118,7 +118,7 @@ export function drawBalances(
     })}`
   }
   const text =
-    'No account has been used yet. Its balance over time will be charted here, with floor, top-ups and renewals.'
+    'No account has been used yet. Balances over time will be charted here, with the floor, top-ups and renewals.'
   return section({ id: 'balance', title: 'Balance' }, nothing(text, `${npmRun('work --')} --drain`))
 }
 
@@ -147,12 +147,12 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
       ['credits left', figure(`${name}.remaining`, account.remaining)],
       ['credit floor', account.floor],
       ['used by our calls in this period', figure(`${name}.used`, account.used)],
-      ['added: top-ups and renewals', sum('top-up', 'renewal')],
+      ['added by top-ups and renewals', sum('top-up', 'renewal')],
       ['external spend', external === null ? null : Math.abs(external)],
     ])}
     ${picture(found)}
     ${told.length === 0 ? null : lines(told.slice(-8).map((event) => happened(event, place)))}
-    ${statement === null ? null : html`<p>${to(statement, 'Every change explained: the statement')}</p>`}`,
+    ${statement === null ? null : html`<p>${to(statement, 'Statement that explains every change')}</p>`}`,
   )
 }
 
@@ -211,8 +211,8 @@ export const statementPage = definePage({
   show: ({ sums, events }, place, { span, account, by }) => ({
     title: account === null ? 'Statement' : `Statement of ${account}`,
     plain: true,
-    lead: html`From ${span.since} to ${span.until}, days in ${place.zone}; each change of the
-    balance is ours, possibly ours, external spend, or a top-up.`,
+    lead: html`From ${span.since} to ${span.until}, in the time zone ${place.zone}. Each change in
+    the balance comes from our calls, possibly from our calls, from external spend or from a top-up.`,
     body: html`${dayChooser(place, span, ['account', 'by'])}
       <p>
         Grouped by
@@ -234,7 +234,7 @@ export const statementPage = definePage({
         sums,
         [
           column.text('account', 'account'),
-          column.text(by, ({ group }) => (group === '' ? 'no call of ours' : group)),
+          column.text(by, ({ group }) => (group === '' ? 'none of our calls' : group)),
           ...(by === 'day' ? [column.number('opening', 'opening')] : []),
           column.number('ours', 'ours'),
           column.number('perhaps ours', 'perhaps_ours'),
@@ -273,10 +273,10 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   const coming =
     steps.length === 0
       ? nothing(
-          'No run is open, or its cost is not known yet. Each open run and coming night will be a row here.',
+          'No run is open, or its cost is not known yet. Open runs and upcoming nights will be listed here.',
           `${npmRun('nightly --')} --show`,
         )
-      : table('Coming runs', steps, [
+      : table('Upcoming runs', steps, [
           column.word('when', ({ at }) => instant(new Date(at), zone)),
           column.word('what', ({ kind, name }) => (kind === 'run' ? `run ${name}` : name)),
           column.text('list', 'list'),
@@ -303,7 +303,7 @@ export function drawForecastLines(forecast: CreditForecast | null, zone: string)
 function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
   if (cut !== null) {
     const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
-    return html`<span class="bad">${what} stops it at ${bought} of ${asked}</span>`
+    return html`<span class="bad">${what} stops the run after ${bought} of ${asked}</span>`
   }
   if (sure) return html`fits`
   return html`<span class="warn">fits at recent prices, but not at the highest price</span>`
@@ -321,7 +321,7 @@ function band({ balance, now, floor }: CreditForecast, steps: readonly ForecastS
   const usual = steps.map(({ at, after }) => ({ at: new Date(at), value: after }))
   return drawPicture(
     {
-      title: 'Balance forecast, at recent and at the highest prices',
+      title: 'Balance forecast at recent prices and at the highest price',
       series: [
         { name: 'at recent prices', points: [begin, ...usual] },
         { name: 'at the highest price', points: [begin, ...worst] },

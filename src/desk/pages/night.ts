@@ -61,11 +61,11 @@ function kindOf(
   { kind, schedule, due_at: due, note, created_at: from, finished_at: until }: RunFacts,
   { zone }: PagePlace,
 ): Html {
-  const starter = kind === 'nightly' ? 'started by a schedule' : 'started by hand'
+  const starter = kind === 'nightly' ? 'started by a schedule' : 'started manually'
   const why =
     schedule === null ? starter : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
   const end = until === null ? 'in progress' : html`ended ${instant(until, zone)}`
-  return html`${why}; begun ${instant(from, zone)},
+  return html`${why}; began ${instant(from, zone)},
   ${end}${note === null ? null : html`; ${given(note)}`}`
 }
 
@@ -95,7 +95,7 @@ function counted({ run, counts, all }: RunFound): Html {
     ['not asked', figure('not_asked', of('not_asked'))],
     ['failed', figure('failed', of('failed'))],
     ['unknown: possibly charged', figure('unknown', of('unknown'))],
-    ['left out: budget, or cancelled', figure('left', of('unaffordable', 'cancelled'))],
+    ['left out (budget used up or cancelled)', figure('left', of('unaffordable', 'cancelled'))],
     ['open', figure('open', of('open'))],
     ['lines rejected', figure('rejected', run.rejected)],
   ])
@@ -108,12 +108,12 @@ function failures({ run, counts }: RunFound): Html {
   return section(
     { id: 'failures', title: 'What failed' },
     wrong.length === 0
-      ? html`<p class="soft">No task ended in an error.</p>`
+      ? html`<p class="soft">No task ended with an error.</p>`
       : html`${table('Failures by code', wrong, [
             column.plain('code', ({ error }) => html`<code>${error}</code>`),
             column.word('state', 'state'),
             column.number('tasks', 'tasks'),
-            column.text('for instance', 'example'),
+            column.text('example', 'example'),
           ])}
           <p>To retry: ${command(`${npmRun('retry --')} --run ${run.run}`)}</p>`,
   )
@@ -130,18 +130,18 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
   const [id, title, day] = ['moved', 'What moved most', run.run_date]
   if (moves === null) {
     const filters = { day, change: 'any', sort: 'change' }
-    const about = html`The run has more than ${amount(mostCompared)} queries:
-    ${to(place.href('/keywords', filters), 'the keyword table')} has all of them.`
+    const about = html`The run has more than ${amount(mostCompared)} queries, too many to compare
+    here; ${to(place.href('/keywords', filters), 'the keyword table')} shows all moves.`
     return section({ id, title, about }, null)
   }
   const text = run.suspect
-    ? 'A suspect night is not compared, unless suspect nights are shown (below).'
-    : 'No moves, or no earlier answer to compare with.'
+    ? 'A suspect night is compared only if suspect nights are shown (see below).'
+    : 'Nothing moved, or there is no earlier answer to compare with.'
   return tableSection(
     {
       id,
       title,
-      about: 'Our domains, or all if none is ours; compared with the previous answer.',
+      about: 'Our domains (all domains if none is ours), compared with the previous answer.',
       empty: [text, `${npmRun('domains --')} list`],
     },
     moves,
@@ -170,7 +170,7 @@ function drawCost(run: RunFacts): Html {
     { id: 'cost', title: 'Cost and results' },
     facts([
       [
-        'queries to be bought that have a readable answer',
+        'planned purchases with a readable answer',
         percent(asked === null || asked === 0 ? null : (run.answered ?? 0) / asked),
       ],
       ['credits used', html`${figure('spent', run.spent)}${of}${uncertainNote({ uncertain })}`],
@@ -181,7 +181,7 @@ function drawCost(run: RunFacts): Html {
       ['credits per answer', html`${amount(run.price)}${usually}`],
       ['results per answer (depth)', run.depth],
       ['empty answers', run.empty],
-      ['answers that cannot be read', run.unreadable],
+      ['unreadable answers', run.unreadable],
       ['workers', run.workers],
     ]),
   )
@@ -246,7 +246,7 @@ async function readRunFacts(db: Database, run: number) {
     .where('runs.id', '=', run)
     .executeTakeFirst()
   if (found !== undefined) return found
-  throw new NotThere(`There is no run ${run}: the calendar of nights lists all runs.`)
+  throw new NotThere(`There is no run ${run}. The calendar of nights lists all runs.`)
 }
 
 function countTasks(db: Database, run: number) {

@@ -72,10 +72,10 @@ function rank(entry: CalendarEntry): number {
 /** Outcomes of a night, best first. */
 const verdicts = {
   fine: { sign: '✓', text: 'done', tone: 'good' },
-  odd: { sign: '?', text: 'odd, but shown: price, duration, or a lasting change', tone: 'warn' },
+  odd: { sign: '?', text: 'odd, but shown (price, duration or a lasting change)', tone: 'warn' },
   going: { sign: '…', text: 'in progress', tone: 'warn' },
-  skipped: { sign: '–', text: 'skipped: another run was in progress', tone: 'soft' },
-  suspect: { sign: '!', text: 'suspect: left out of shares and trends', tone: 'warn' },
+  skipped: { sign: '–', text: 'skipped because another run was in progress', tone: 'soft' },
+  suspect: { sign: '!', text: 'suspect, left out of shares and trends', tone: 'warn' },
   lost: { sign: '×', text: 'missed, failed or cancelled', tone: 'bad' },
 } as const
 
@@ -110,17 +110,17 @@ export const nightsPage = definePage({
   show: (entries, place, span) => ({
     title: 'Nights',
     plain: true,
-    lead: html`Every run, and every night without one, from ${span.since} to ${span.until}. Savings
-    of lists with an adaptive cadence: ${to(place.href('/cadence'), 'asking less')}.`,
+    lead: html`All runs, and all nights without a run, from ${span.since} to ${span.until}. For the
+    savings of lists with an adaptive cadence, see ${to(place.href('/cadence'), 'Asking less')}.`,
     body: html`${dayChooser(place, span)} ${drawCalendar(entries, place)}
-    ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} are shown: choose a shorter span.</p>`}`,
+    ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} nights are shown; choose a shorter period to see all.</p>`}`,
   }),
 })
 
 export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
   if (entries.length === 0) {
     return nothing(
-      'No run on these days. Each night will be a square here, coloured by its outcome, with its own page.',
+      'There are no runs on these days. Each night will be a square here, coloured by its outcome, with a link to its own page.',
       `${npmRun('nightly --')} --show`,
     )
   }

@@ -89,7 +89,7 @@ function drawWorkers({ workers, account }: OperationsFound, { zone }: PagePlace)
       title: 'Workers',
       about: uncertain === 0 ? null : held,
       empty: [
-        'No worker is running. Each will be a line here, with its calls in flight.',
+        'No worker is running. Workers will be listed here, with their calls in flight.',
         npmRun('work'),
       ],
     },
@@ -114,7 +114,7 @@ function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
       title: 'Schedules',
       about: to(href('/nights'), 'All nights'),
       empty: [
-        'No schedule is on. Each will be a line here, with its last night and its next due time.',
+        'No schedule is enabled. Schedules will be listed here, with their last night and next due time.',
         npmRun('nightly'),
       ],
     },
@@ -142,7 +142,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName, origin, forecast } = found
   const titles = { id: 'money-now', title: 'Money' }
   if (account === null) {
-    const text = `The account ${accountName} has not been used yet: its balance comes with the first answer.`
+    const text = `The account ${accountName} has not been used yet. The first answer will report its balance.`
     return section(titles, nothing(text, `${npmRun('work --')} --drain`))
   }
   const seen =
@@ -196,9 +196,9 @@ function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
     {
       id: 'runs-now',
       title: 'Runs',
-      about: older === 0 ? null : html`And ${older} older ones: ${all}.`,
+      about: older === 0 ? null : html`${count(older, 'older run')} not shown; see ${all}.`,
       empty: [
-        'One line for each run, with the tasks answered, reused and failed.',
+        'Runs will be listed here, with their answered, reused and failed tasks.',
         npmRun('enqueue inputs/keywords.csv'),
       ],
     },
@@ -261,7 +261,7 @@ function wrongRuns({ runs }: OperationsFound, place: PagePlace): Html | null {
     return html`${index === 0 ? '' : ', '}${link} (${tasks.failed + tasks.unknown})`
   })
   const more = wrong.length > 6 ? ` and ${count(wrong.length - 6, 'other run')}` : ''
-  return html`<p>Failed or unknown: ${named}${more}.</p>`
+  return html`<p>Runs with failed or unknown tasks: ${named}${more}.</p>`
 }
 
 function headline({ runs, account, workers, endedLastMinute, forecast }: OperationsFound) {
@@ -273,14 +273,15 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
     return { tone: 'bad', title, text: open === 0 ? 'No task is open.' : `${tasks}.` }
   }
   if (runs.length === 0) {
-    const text = 'No list has been read. Its run will be shown here, with finished and open tasks.'
+    const text =
+      'No list has been read. Runs will be shown here, with their finished and open tasks.'
     return { tone: 'soft', title: 'Nothing here yet', text }
   }
   if (open === 0) {
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
     if (wrong === 0) return { tone: 'good', title: 'All done', text: 'No task is open.' }
     const text =
-      'No task is open. A failed task has no answer; the reply to an unknown one was lost.'
+      'No task is open. Failed tasks have no answer; for tasks with the state unknown, the reply was lost.'
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
   if (workers.length === 0) {
@@ -288,7 +289,7 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'Working, but no call has ended yet', text }
+    return { tone: 'warn', title: 'Working, but no call has ended recently', text }
   }
   return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }
@@ -301,7 +302,7 @@ function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
     ['calls ended in the last minute', figure('ended', endedLastMinute)],
     ['calls in flight', figure('account.in_flight', account?.in_flight ?? 0)],
     ['workers alive', figure('account.workers', account?.workers ?? 0)],
-    ['failed or unknown, in the runs below', sum('failed') + sum('unknown')],
+    ['failed or unknown tasks in the runs below', sum('failed') + sum('unknown')],
   ])
 }
 

@@ -179,7 +179,7 @@ const noAnswers = nothing(
 )
 
 export function overviewLead({ standing }: OverviewFound): string {
-  if (standing === null) return 'No query has been asked yet.'
+  if (standing === null) return 'No queries have been asked yet.'
   const { days, counts } = standing
   const { up, down, entered, left } = counts.day
   const now = ourShare(standing, days.now.day)
@@ -226,12 +226,12 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
   const { topUpBy } = creditsOf(found)
   if (topUpBy !== null) {
-    const text = `Top up by ${localDate(zone, topUpBy)}: the credit floor will be reached then.`
+    const text = `Top up by ${localDate(zone, topUpBy)}, when the credit floor will be reached.`
     yield { tone: 'bad', text, path: '/money' }
   }
   const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open > 0 && workers.length === 0) {
-    const text = `${count(open, 'open task')}, and no worker is running.`
+    const text = `${count(open, 'open task')}, but no worker is running.`
     yield { tone: 'bad', text, line: npmRun('work') }
   }
   for (const { schedule, overdue } of state.summaries) {
@@ -289,8 +289,8 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
 
 function drawStanding(found: Standing, place: PagePlace): Html {
   const picture = 'Share of voice of our domains and of competitors, day by day'
-  const about = html`Share of the clicks that the best positions of each would get, by weight.
-  ${to(place.href('/domains'), 'All domains')}`
+  const about = html`Share of the clicks that each domain's best positions would get, weighted by
+  query. ${to(place.href('/domains'), 'All domains')}`
   return html`${drawTiles(found, place)}
     ${found.shares.length === 0 ? null : drawShares(found, { picture, about }, place)}
     <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
@@ -331,7 +331,7 @@ function drawDistribution({ days, week, counts }: Standing, place: PagePlace): H
       title: 'Ranks',
       about: html`Since ${week.before.day}: ${numberText(up)} up, ${numberText(down)} down,
       ${numberText(entered)} entered, ${numberText(left)} left.
-      ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See them')}`,
+      ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See these keywords')}`,
     },
     rows,
     [
@@ -374,7 +374,7 @@ function drawGains(
     tableSection(
       {
         id: kind === 'pages' ? `${id}-pages` : id,
-        title: `${id === 'won' ? 'Won' : 'Lost'} most: ${kind}`,
+        title: `${id === 'won' ? 'Biggest gains' : 'Biggest losses'}: ${kind}`,
         about,
         empty: 'No changes between these days.',
       },
@@ -436,7 +436,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   const groups = groupAlerts(alerts)
   const titles = { id: 'alerts', title: 'Alerts' }
   if (groups.length === 0) {
-    const text = 'No open alerts. They are shown here, by night and severity.'
+    const text = 'There are no open alerts. Open alerts are shown here, by night and severity.'
     return section(titles, nothing(text, `${npmRun('alerts --')} rules`))
   }
   const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
@@ -466,7 +466,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   return section(
     { id: 'nights', title: 'Nights', about: to(place.href('/nights'), 'The calendar') },
     nights.length === 0
-      ? nothing('No night in the last two weeks.', `${npmRun('nightly --')} --show`)
+      ? nothing('There were no nights in the last two weeks.', `${npmRun('nightly --')} --show`)
       : [...groupBy(nights, ({ list }) => list)].map(
           ([list, own]) =>
             html`<h3>${given(list)}</h3>
@@ -515,7 +515,7 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
     { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
     html`${tiles([
         ['credits left', figure('account.remaining', state.account?.remaining ?? null)],
-        ['nights until the floor, at recent prices', figure('nights', nights)],
+        ['nights until the floor at recent prices', figure('nights', nights)],
         ['top up by this day', lastsUntil === null ? unknown : localDate(place.zone, lastsUntil)],
       ])}
       ${open.length === 0 ? html`<p>No run is open.</p>` : lines(open)}

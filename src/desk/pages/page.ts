@@ -51,7 +51,7 @@ const cached = new StoredFigures<Awaited<ReturnType<typeof readFigures>>>(50)
 
 async function readPage(db: Database, memory: object, asked: { id: string; span: AskedSpan }) {
   const page = await readPageFacts(db, asked.id)
-  if (page === null) throw new NotThere('There is no such page in any answer.')
+  if (page === null) throw new NotThere('No answer contains this page.')
   const told = await readDays(db, asked.span)
   const version = await versionOf(db, told, page.key)
   return {
@@ -87,8 +87,8 @@ async function readFigures(db: Database, key: string, { span, compared }: Domain
 function drawPage(found: PageFound, place: PagePlace): Html {
   const { page, held } = found
   return html`${tiles([
-    ['queries that show it now', found.all - found.gone],
-    ['queries that lost it', found.gone],
+    ['queries that show the page now', found.all - found.gone],
+    ['queries that no longer show it', found.gone],
     ['best position', found.best],
     ['titles', found.allTitles],
   ])}
@@ -111,7 +111,8 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
       id: 'queries',
       title: 'Queries',
       count: all,
-      about: 'A query is gone if its newest answer is deep enough to show the page and does not.',
+      about:
+        'A query is gone if its newest answer is deep enough to show the page but does not show it.',
     },
     queries,
     [

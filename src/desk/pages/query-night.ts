@@ -65,7 +65,7 @@ type NightAnswer = NonNullable<Awaited<ReturnType<typeof readNightAnswer>>>
 
 export async function expectQuery(db: Database, id: string) {
   const query = await readQueryFacts(db, id)
-  if (query === null) throw new NotThere('There is no such query in any list.')
+  if (query === null) throw new NotThere('No list contains this query.')
   return query
 }
 
@@ -88,7 +88,7 @@ function content(found: NightFound, place: PagePlace): Html {
   }
   const words =
     drawWords(answer.words, place) ??
-    nothing('The answer names no entities, groups, related searches or blocks.')
+    nothing('The answer contains no entities, groups, related searches or blocks.')
   return html`${summary(query.id, answer, place)}
   ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
   ${section(otherParts, words)}`
@@ -100,17 +100,17 @@ function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
   const text =
     near === ''
-      ? 'The query has no answer yet, or none with an origin that is shown.'
+      ? 'The query has no answer yet, or none from an origin that is shown.'
       : `The nearest answers are from ${near}.`
-  return nothing(`No readable answer from ${day} is shown. ${text}`)
+  return nothing(`There is no readable answer from ${day} to show. ${text}`)
 }
 
 function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
   const step = (date: string | null, text: string) =>
     date === null ? null : toNight(place, query.id, { day: date, text })
   return html`${steps('Nights', [
-    step(before, `← before: ${before}`),
-    step(after, `after: ${after}`),
+    step(before, `← earlier: ${before}`),
+    step(after, `later: ${after}`),
     beside === null || other === null ? null : step(day, `${day} alone`),
   ])}
   ${chooser(
@@ -123,7 +123,7 @@ function ways({ query, day, before, after, beside, other }: NightFound, place: P
 const evidences: Readonly<Record<string, string>> = {
   bought: 'bought for this day.',
   reused: 'an older answer was reused for this day.',
-  'not asked': 'not asked on this day: the last answer is used.',
+  'not asked': 'not asked on this day, so the last answer is used.',
 }
 
 function summary(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
@@ -137,7 +137,7 @@ function summary(query: string, { serp, results }: NightAnswer, place: PagePlace
       ['credits', serp.credits],
       ['intent', given(serp.intent)],
       ['sentiment', given(serp.sentiment)],
-      ['the response body, as a file', body],
+      ['response body as a file', body],
     ])}
     <p class="soft">
       Answered ${instant(serp.fetchedAt, place.zone)}, ${serp.origin};
@@ -151,7 +151,9 @@ export const keptBody: FilePage = {
     const [query, call] = [address.uuid('query'), address.id('call')]
     const kept = await reading.answers((db) => readKeptBody(db, query, call))
     if (kept === null)
-      throw new NotThere('The body of this call is not stored: it was pruned, or never received.')
+      throw new NotThere(
+        'The body of this call is not stored because it was pruned or never received.',
+      )
     const json = /^\s*[{[]/.test(kept.body.subarray(0, 64).toString('latin1'))
     return {
       type: json ? 'application/json' : 'application/octet-stream',
@@ -179,14 +181,14 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
     ['entered', count('came')],
     ['left', count('went')],
     ['moved', count('moved')],
-    ['were retitled', changes.filter(({ retitled }) => retitled).length],
+    ['retitled', changes.filter(({ retitled }) => retitled).length],
   ])}
   ${section(
     {
       id: 'beside',
       title: `${early.serp.runDate} and ${late.serp.runDate}`,
       about:
-        'Position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
+        'Compared position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
     },
     html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
       <table class="beside">
@@ -239,7 +241,7 @@ function side(
 
 const retitled = ({ before }: SerpChange) =>
   html`<p class="snippet soft">
-    <span class="warn">retitled</span>, before: <del>${given(before?.title ?? null)}</del>
+    <span class="warn">retitled</span>, previously: <del>${given(before?.title ?? null)}</del>
   </p>`
 
 function mark(change: SerpChange | undefined, isLate: boolean): Html | null {
@@ -264,7 +266,7 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
   const came = fresh.filter((name) => !old.includes(name))
   const went = old.filter((name) => !fresh.includes(name))
   if (came.length + went.length === 0)
-    return nothing('Entities, groups, related searches and blocks are the same in both.')
+    return nothing('Entities, groups, related searches and blocks are the same in both answers.')
   return wordFacts([
     ['Entered', came.map(given)],
     ['Left', went.map(given)],

@@ -96,7 +96,7 @@ const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
 
 function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
   if (days.length === 0) return null
-  return tableSection({ id: 'nights', title: 'Nights, and what they cost' }, days, [
+  return tableSection({ id: 'nights', title: 'Nights and their costs' }, days, [
     column.word('Day', ({ runDate: day, search }) =>
       search === null ? day : toNight(place, query.id, { day }),
     ),
@@ -132,10 +132,10 @@ function summary({ days, ranks, shown, newest: last }: QueryFound, place: PagePl
   const credits = days.reduce((sum, day) => sum + day.credits, 0)
   const answered = new Set(days.filter(({ search }) => search !== null).map((day) => day.runDate))
   const asked = new Set(days.map((day) => day.runDate))
-  const rank = [`rank of ${ours?.domain}`, now?.position ?? 'not in'] as const
+  const rank = [`rank of ${ours?.domain}`, now?.position ?? 'not ranked'] as const
   return tiles([
     ...(ours === undefined || last === null ? [] : [rank]),
-    [`days answered, of ${asked.size} asked`, answered.size],
+    [`days with an answer (of ${asked.size} asked)`, answered.size],
     ['credits in this period', credits],
     ['newest answer', instant(last?.serp.fetchedAt ?? null, place.zone)],
   ])
@@ -162,9 +162,9 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
   const names = nameVariants(same)
   const others = same.filter(({ queryId }) => queryId !== query.id)
   return section(
-    { id: 'variants', title: 'Asked in other ways' },
+    { id: 'variants', title: 'Other variants of the query' },
     others.length === 0
-      ? nothing('The text is not asked for another device or place.')
+      ? nothing('The text is not asked for any other device or place.')
       : lines(others.map(({ queryId, q }) => toQuery(place, queryId, names.get(queryId) ?? q))),
   )
 }
@@ -174,14 +174,14 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
     {
       id: 'lists',
       title: 'Lists',
-      about: 'Its current settings in lists.',
+      about: 'Current settings of the query in its lists.',
     },
     said,
     [
       column.plain(
         'List',
         ({ listId, list, current }) =>
-          html`${toList(place, listId, list)}${current ? null : html` <span class="soft">no longer</span>`}`,
+          html`${toList(place, listId, list)}${current ? null : html` <span class="soft">no longer in the list</span>`}`,
       ),
       column.number('Weight', 'weight'),
       column.text('Tags', ({ tags }) => tags.join(', ') || null),
@@ -201,17 +201,17 @@ function chartDays({ days, shown, ranks }: QueryFound) {
     const day = runs.find(({ silence }) => silence === null) ?? runs[0]
     if (day === undefined) return []
     const { runDate, evidence, silence, depth } = day
-    const told = silence === null ? null : (silences[silence] ?? 'asked, not answered')
+    const told = silence === null ? null : (silences[silence] ?? 'asked, but not answered')
     const places = shown.map(({ domain }) => positions.get(`${runDate} ${domain}`))
     return [{ at: dayOf(runDate), runDate, evidence, silence: told, depth, places }]
   })
 }
 
 const silences: Readonly<Record<string, string>> = {
-  suspect: 'answered on a suspect night, left out',
-  unreadable: 'answered, not readable',
-  hidden: 'answered, of an origin that is not shown',
-  archived: 'answered, in the archive',
+  suspect: 'answered on a suspect night and left out',
+  unreadable: 'answered, but not readable',
+  hidden: 'answered, but from an origin that is not shown',
+  archived: 'answered; the answer is in the archive',
   open: 'not answered yet',
   unaffordable: 'not asked: the budget was used up',
   cancelled: 'not asked: the run was cancelled',
@@ -243,15 +243,14 @@ function rankChart(found: QueryFound, days: readonly ChartDay[]) {
         })),
       })),
     },
-    { name: 'Rank history, as a picture', figures: figureRows(found, days) },
+    { name: 'Rank history, as a chart', figures: figureRows(found, days) },
   )
 }
 
 function placeWords({ evidence, depth }: ChartDay, position: number | undefined): string {
-  const place =
-    position === undefined ? `not among the first ${depth ?? 0}` : `position ${position}`
+  const place = position === undefined ? `not in the top ${depth ?? 0}` : `position ${position}`
   if (evidence === 'bought') return place
-  return `${place}, ${evidence === 'not asked' ? 'not asked: the last answer is used' : 'an older answer, reused'}`
+  return `${place}, ${evidence === 'not asked' ? 'not asked, so the last answer is used' : 'reused from an older answer'}`
 }
 
 function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
@@ -269,7 +268,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
       id: 'history',
       title: 'Rank history',
       about:
-        'Position 1 is at the top. A hollow point is a reused answer, a dotted line a day without an answer (point at it for the reason), "not in" an answer without the domain.',
+        'Position 1 is at the top. A hollow point marks a reused answer, a dotted line a day without an answer (point at it to see the reason), and "not in" an answer without the domain.',
     },
     html`${form} ${body}`,
   )
@@ -300,7 +299,7 @@ function legend({ shown, span }: QueryFound, place: PagePlace): Html {
 function numbers({ query, shown, notes }: QueryFound, days: readonly ChartDay[], place: PagePlace) {
   const none = html`<span class="none">no answer</span>`
   return html`<details id="numbers">
-    <summary>In numbers${notes.length === 0 ? null : ', and the notes'}</summary>
+    <summary>In numbers${notes.length === 0 ? null : ', with the notes'}</summary>
     ${table('Positions day by day', days.toReversed(), [
       column.word('Day', ({ runDate }) => toNight(place, query.id, { day: runDate })),
       column.word('Answer', ({ evidence, silence }) => silence ?? evidence),
@@ -378,16 +377,20 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
     columns: readonly Column<Row>[],
   ) =>
     rows.length === 0 ? null : tableSection({ ...heading, about }, rows.slice(0, mostRows), columns)
-  return html`${draw({ id: 'lost', title: 'Who took the rank' }, lostRanks(first, ours), [
-    column.word('Night', ({ runDate: day, previousDate: beside }) =>
-      toNight(place, query.id, { day, beside }),
-    ),
-    column.plain('Taken by', ({ taker }) => toDomain(place, taker)),
-    column.number('Before', 'previous'),
-    column.right('Now', ({ rank }) => (rank === null ? 'not in' : amount(rank))),
-    column.plain('Lost by', ({ domain }) => toDomain(place, domain)),
-  ])}
-  ${draw({ id: 'seen', title: 'Pages, first and last seen' }, pages, [
+  return html`${draw(
+    { id: 'lost', title: 'Lost ranks and who took them' },
+    lostRanks(first, ours),
+    [
+      column.word('Night', ({ runDate: day, previousDate: beside }) =>
+        toNight(place, query.id, { day, beside }),
+      ),
+      column.plain('Taken by', ({ taker }) => toDomain(place, taker)),
+      column.number('Before', 'previous'),
+      column.right('Now', ({ rank }) => (rank === null ? 'not ranked' : amount(rank))),
+      column.plain('Lost by', ({ domain }) => toDomain(place, domain)),
+    ],
+  )}
+  ${draw({ id: 'seen', title: 'When pages were first and last seen' }, pages, [
     column.plain('Page', ({ page, pageKey }) => toPage(place, page, pageKey)),
     column.number('Best', 'best'),
     ...seenColumns,

@@ -75,7 +75,7 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env } = call
   const { to, send, desk = 'http://127.0.0.1:8750' } = options
   if (to === undefined && send !== true) {
-    throw new Misuse('expected --to with a file or --send together with --summary, got neither')
+    throw new Misuse('expected --to or --send with --summary, got neither')
   }
   const { config, mill, origins, today } = await openReport(call)
   const read = <T>(from: (db: Database) => Promise<T>) =>
@@ -103,7 +103,7 @@ function readNames(typed: string): readonly string[] {
   const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')
   if (domains.length <= mostDomains) return domains
   throw new Misuse(
-    `expected --domains to name ${mostDomains} domains at most, got ${domains.length}; leave some out, or write a second report`,
+    `expected --domains to name at most ${mostDomains} domains, got ${domains.length}; leave some out, or write a second report`,
   )
 }
 

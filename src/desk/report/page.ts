@@ -53,8 +53,8 @@ export function renderPage(found: ReportFound, made: Date): string {
         <main>${notLive(place)}${drawView(viewOf(found, made, place))}</main>
         <footer class="foot">
           <p>
-            A position is a domain's best position in an answer. A gap in a line is a day on which
-            the domain was not in the results. All times in ${place.zone}.
+            A position is a domain's best position in an answer. A gap in a line marks a day on
+            which the domain was not in the results. All times are in ${place.zone}.
           </p>
         </footer>
       </body>
@@ -68,8 +68,8 @@ function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
   const newest = day === null ? none : `Newest run date: ${day}.`
   return {
     title: 'What the answers say',
-    lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; days from
-    ${span.since} to ${span.until}${span.cut ? ' (the most days that one page shows)' : ''}.`,
+    lead: html`${newest} Created ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC; covers
+    ${span.since} to ${span.until}${span.cut ? ' (the maximum for one page)' : ''}.`,
     body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
     ${figures.shares.length === 0 ? null : drawShares(figures, trendOf(figures), place)}
     ${held.map((one, index) => domainPart({ figures, held: one }, `domain-${index + 1}`, place))}
@@ -87,7 +87,7 @@ function titled(title: string, body: Html): Html {
 function narrowedTo({ narrowed }: Figures): Html | null {
   if (narrowed.length === 0) return null
   return html`<p class="banner">
-    <strong>Some queries only:</strong>
+    <strong>Limited to some queries:</strong>
     ${narrowed.map((one, index) => html`${index === 0 ? null : '; '}${given(one)}`)}. Coverage,
     nights and money cover whole runs.
   </p>`
@@ -99,13 +99,13 @@ function summary({ figures, lists }: ReportFound): Html {
     ['queries answered', figures.queries],
     ['answers stored in total', figures.answers],
     ['credits used for them', figures.credits],
-    ['failed or unknown in this period', failures.reduce((sum, some) => sum + some, 0)],
+    ['failed or unknown tasks in this period', failures.reduce((sum, some) => sum + some, 0)],
   ])
 }
 
 const trendOf = ({ narrowed }: Figures) => ({
-  picture: 'Share of voice of the largest domains and the chosen ones, day by day',
-  about: html`Share of the clicks that each domain's best positions would get, by weight, over
+  picture: 'Share of voice of the largest and the chosen domains, day by day',
+  about: html`Share of the clicks that each domain's best positions would get, weighted over
   ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
 })
 
@@ -169,7 +169,7 @@ function drawRanks(
   }
   const seen =
     lines.length === 0
-      ? 'It appears in no answer in this period.'
+      ? 'The domain does not appear in any answer in this period.'
       : 'Its queries with the highest weights; position 1 is at the top.'
   const about = label === domain ? seen : `${domain}. ${seen}`
   return section(

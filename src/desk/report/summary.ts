@@ -31,7 +31,7 @@ export function summarise(found: OverviewFound, place: { today: string; zone: st
     ...standingLines(found),
     ...groupAlerts(found.alerts)
       .slice(0, most.alerts)
-      .map(({ date, text }) => ({ text: `Alerts of ${date}: ${text}`, path: '/' })),
+      .map(({ date, text }) => ({ text: `Alerts on ${date}: ${text}`, path: '/' })),
   ]
   if (balance !== null)
     lines.push({ text: `Credits left: ${numberText(balance)}${lasts}`, path: '/money' })
@@ -87,7 +87,9 @@ export async function sendSummary(
   { webhook, desk }: { webhook: Config['webhook']; desk: string },
 ): Promise<void> {
   if (webhook === null) {
-    throw new Misuse('expected MILL_WEBHOOK for --send, got nothing; set it to the webhook address')
+    throw new Misuse(
+      'expected MILL_WEBHOOK to be set with --send, got nothing; set it to the address of the webhook',
+    )
   }
   const posted = await post(webhook, {
     id: randomUUID(),
@@ -97,5 +99,7 @@ export async function sendSummary(
     fields: { subject, lines: lines.map(({ text, path }) => ({ text, url: link(desk, path) })) },
   })
   if (!posted.ok)
-    throw new Misuse(`${refusalOf(posted)}; ${npmRun('notify --')} --test tests the webhook alone`)
+    throw new Misuse(
+      `${refusalOf(posted)}; to test only the webhook, run ${npmRun('notify --')} --test`,
+    )
 }

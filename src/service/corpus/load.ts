@@ -155,13 +155,13 @@ async function addLine(client: pg.PoolClient, text: string): Promise<string | nu
     await client.query('release savepoint page')
     return null
   } catch (error) {
-    if (error instanceof SyntaxError) return 'expected a line of JSON, got something else'
+    if (error instanceof SyntaxError) return 'the line is not valid JSON'
     const [issue] = error instanceof z.ZodError ? error.issues : []
     if (issue !== undefined) return `${issue.path.join('.')}: ${issue.message}`
     // Only errors in SQLSTATE classes 22, 23 and 54 are caused by the page.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
-    return `expected a page that can be indexed, got: ${reasonOf(error)}`
+    return `PostgreSQL cannot index this page: ${reasonOf(error)}`
   }
 }
 

@@ -101,10 +101,11 @@ function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const tickets = new Set<string>()
   addForm('keys', newKey, async ({ ticket, plan, credits, ...form }) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
-    if (tickets.has(ticket)) throw new Misuse('This form was sent before: its key was shown then.')
+    if (tickets.has(ticket))
+      throw new Misuse('This form was already sent, and its key was shown then.')
     const isPrepaid = plan === 'prepaid'
     if (isPrepaid && form.account === undefined && credits === undefined) {
-      throw new Misuse('Credits: expected the number of prepaid credits, got nothing')
+      throw new Misuse('Credits: expected a number of prepaid credits, got nothing')
     }
     const issued = await keys.create({ ...form, ...(isPrepaid ? { credits } : { plan }) })
     tickets.add(ticket)
@@ -156,10 +157,10 @@ const nameField = z
   .max(100, { error: 'Name: expected at most 100 characters' })
   .default('')
 const sureField = z.literal('yes', {
-  error: 'Revoke: tick the box first, because it cannot be undone',
+  error: 'Revoke: tick the box first, because revoking a key cannot be undone',
 })
 const moreField = whole('Credits', 1, 1_000_000_000_000)
-const rateField = whole('Requests a second', 1, 1_000_000)
+const rateField = whole('Requests per second', 1, 1_000_000)
 const newKey = {
   ticket: z.string().default(''),
   name: nameField,
@@ -176,8 +177,8 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   return (c) => {
     if (password === null) {
       if (isHere(c)) return
-      const problem = 'The dashboard opens on its own machine only'
-      throw new Refusal(403, `${problem}; SERVICE_PASSWORD opens it elsewhere`)
+      const problem = 'The dashboard can be opened only on its own machine'
+      throw new Refusal(403, `${problem}; set SERVICE_PASSWORD to open it from other machines`)
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)
@@ -191,7 +192,7 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
       wrong.push({ client, at: Date.now() })
     }
     const headers = { 'www-authenticate': 'Basic realm="dashboard", charset="UTF-8"' }
-    throw new Refusal(401, 'The dashboard needs its password', headers)
+    throw new Refusal(401, 'The dashboard requires a password', headers)
   }
 }
 

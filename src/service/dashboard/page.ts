@@ -43,10 +43,10 @@ export function renderDashboard(view: DashboardView) {
     input('ticket', { type: 'hidden', value: ticket }),
     label('Name', input('name', { maxlength: 100, placeholder: 'what it is for' })),
     label('Kind', choice('kind', keyKinds.toReversed())),
-    label('Plan, for live keys', choice('plan', [...planNames, 'prepaid'])),
-    label('Credits, if prepaid', input('credits', number)),
-    label('Requests a second', input('rate', { ...number, placeholder: 'no limit' })),
-    label('Or on account', input('account', { ...number, placeholder: 'a new one' })),
+    label('Plan (for live keys)', choice('plan', [...planNames, 'prepaid'])),
+    label('Credits (if prepaid)', input('credits', number)),
+    label('Requests per second', input('rate', { ...number, placeholder: 'no limit' })),
+    label('Or existing account', input('account', { ...number, placeholder: 'new account' })),
   ])
   return renderPage(
     view,
@@ -67,7 +67,8 @@ export function renderUsageForm(problem?: string) {
 
 export function renderUsage(key: FoundKey, used: readonly KeyDay[]) {
   const { plan, quota, remaining: credits, renewsAt } = key
-  const renewal = renewsAt === null ? '' : `, renewed on ${renewsAt.toISOString().slice(0, 10)}`
+  const renewal =
+    renewsAt === null ? '' : `, to be renewed on ${renewsAt.toISOString().slice(0, 10)}`
   const low = notice('bad', 'Less than a tenth of your credits is left.')
   const balance = html`<p>Plan ${plan}: ${credits} of ${quota} credits left${renewal}.</p>`
   const parts = [isLow({ credits, quota }) ? low : '', balance, renderUsed(used)]
@@ -94,7 +95,7 @@ function notice(kind: string, content: unknown) {
 function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
   const line = `curl -H "Authorization: Bearer ${key}" "${address}/v1/search?q=css+grid+layout"`
   return notice('', [
-    html`<strong>Your new ${kind} key. It is shown once: copy it now.</strong>`,
+    html`<strong>Your new ${kind} key is shown only once. Copy it now.</strong>`,
     html`<code>${key}</code>`,
     html`<span class="soft">Account ${account}, ${credits} credits. To try it:</span>`,
     html`<pre>${line}</pre>`,
@@ -115,8 +116,8 @@ function renderUsed(used: readonly KeyDay[]) {
     .map(({ day, key, name, kind, requests, failures, credits }) =>
       renderRow([day, html`<code>${key}</code> ${name}`, kind, requests, failures, credits]),
     )
-  const heading = html`<h2>Credits of the last ${shownDays} days</h2>`
-  const none = html`<p class="soft">Nothing was used yet. Test keys use nothing.</p>`
+  const heading = html`<h2>Credits used in the last ${shownDays} days</h2>`
+  const none = html`<p class="soft">No credits have been used yet. Test keys use no credits.</p>`
   const heads = ['Day', 'Key', 'Kind', 'Requests', 'Failed', 'Credits']
   return [heading, used.length === 0 ? none : renderTable('days', heads, rows)]
 }
@@ -137,7 +138,7 @@ function renderKeys({ root, keys, shown: { word, nth } }: DashboardView) {
       ? ''
       : html`<a href="${path}?${new URLSearchParams({ q: word, page: String(to) })}">${text}</a>`
   const placeholder = 'name, account 3, last characters'
-  const heads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests a second', '']
+  const heads = ['Key', 'Account', 'Credits left', 'Last used', 'Name, requests per second', '']
   return html`<form class="find" method="get" action="${path}">
       ${input('q', { value: word, 'aria-label': 'Find keys', placeholder })}
       <button>Find</button>
@@ -157,7 +158,7 @@ function renderKey(path: string, one: ListedKey) {
   if (isRevoked(one)) return renderRow([...cells, name, 'revoked'], 'gone')
   const change = renderForm(`${path}/keys/${id}/change`, 'Save', [
     input('name', { value: name, maxlength: 100, 'aria-label': `Name of key ${id}` }),
-    limit('rate', `Requests a second of account ${account}`, {
+    limit('rate', `Requests per second of account ${account}`, {
       placeholder: 'no limit',
       value: rate ?? '',
     }),
@@ -179,7 +180,7 @@ function renderMore(path: string, { id, kind, account, plan, revoked_at: until }
   ])
   const sure = input('sure', { type: 'checkbox', value: 'yes', required: '' })
   const revoke = renderForm(`${path}/keys/${id}/revoke`, 'Revoke', [
-    html`<label>${sure}refuse this key for good</label>`,
+    html`<label>${sure}refuse this key permanently</label>`,
   ])
   return html`<details>
     <summary aria-label="More about key ${id}">more</summary>
@@ -244,19 +245,19 @@ export const frontPage = renderPage(
     <ul>
       <li><a href="./docs/authentication">Authentication</a></li>
       <li><a href="./docs/errors">Errors</a></li>
-      <li><a href="./openapi.json">Description as OpenAPI</a></li>
+      <li><a href="./openapi.json">OpenAPI description</a></li>
       <li><a href="./dashboard">Dashboard</a></li>
     </ul>`,
 )
 
 export const keyPage = renderHelp('Authentication', [
-  'Every request needs an API key. Send it in the header `Authorization: Bearer API_KEY`, or, less securely, as the parameter `api_key`. When both are sent, the header counts.',
-  'A live key begins with `sk_live_`, finds real pages and uses credits of its plan. A test key begins with `sk_test_` and answers with invented data, free of charge.',
-  `Keep keys in environment variables, never in code or in pages. To change a key, have a second one issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
+  'Every request needs an API key. Send it in the header `Authorization: Bearer API_KEY`, or, less securely, as the parameter `api_key`. If both are sent, the header takes precedence.',
+  'A live key begins with `sk_live_`, finds real pages and uses the credits of its plan. A test key begins with `sk_test_` and returns invented data, free of charge.',
+  `Keep keys in environment variables, never in code or in pages. To replace a key, have a second one issued for the same account, use it everywhere, then revoke the first. Both are valid in the meantime. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
 ])
 
 export const errorPage = renderHelp('Errors', [
-  'Every error has the same shape. A request that was refused or that failed is never charged. To ask about one, name the `X-Request-Id` of its answer.',
+  'Every error has the same shape. A request that was refused or that failed is never charged. To ask about an error, quote the `X-Request-Id` of its response.',
 ])
 
 function renderHelp(title: string, texts: readonly string[]) {
@@ -265,7 +266,7 @@ function renderHelp(title: string, texts: readonly string[]) {
     const isHere = helpOf(Number(status)) === title.toLowerCase()
     return isHere ? [renderRow([status, code, reason].map(codeIn))] : []
   })
-  const table = renderTable('help', ['Status', 'Code', 'Why, and what to do'], rows)
+  const table = renderTable('help', ['Status', 'Code', 'Cause and solution'], rows)
   const paragraphs = texts.map((text) => html`<p>${codeIn(text)}</p>`)
   return renderPage({ root: '../', title }, html`${paragraphs}${table}`)
 }

@@ -193,7 +193,7 @@ describe('SQL from visitors', () => {
     const bare = await openDesk(other.url)
     await dropReader(other.pool)
     const { text } = await bare.get(sql('select 1'))
-    expect(text).toContain('expected a read-only role')
+    expect(text).toContain('this database has no read-only role')
     await bare.close()
     await other.close()
   })

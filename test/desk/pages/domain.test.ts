@@ -50,7 +50,7 @@ describe('the page of a domain', () => {
     expect(text).toMatch(/socks 5 2 ▲ up 3/)
     expect(text).toContain('Lost (1)')
     expect(text).toMatch(/boots 1 4 ▼ down 3/)
-    expect(text).toMatch(/Who took it .* them\.com/)
+    expect(text).toMatch(/Clicks exchanged with other domains .* them\.com/)
     const { text: page } = await scene.desk.get(`/domains/us.com?${days}`)
     expect(page).toContain(
       `/queries/${scene.story.idOf('boots')}/nights/2026-01-03?beside=2026-01-01`,
@@ -68,7 +68,7 @@ describe('the page of a domain', () => {
 
   test('reads a part of ten years, and counts moves from the first answers', async () => {
     const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
-    expect(text).toContain('the most days that one page shows')
+    expect(text).toContain('the maximum for one page')
     expect(text).toContain('on 2026-01-01 and on 2026-01-03')
     expect(text).toContain('Won (1)')
   })

@@ -72,7 +72,7 @@ describe('lists', () => {
     const other = await scene.view('/lists/1?respelled=1')
     expect(other).toContain('SOCKS')
     expect(other).not.toContain('hats')
-    expect(await scene.view('/lists/1?sheet=2')).toContain('No query in the list matches')
+    expect(await scene.view('/lists/1?sheet=2')).toContain('No queries in the list match')
   })
 
   test('show rejected lines with their reasons, and the lines add up', async () => {
@@ -87,7 +87,7 @@ describe('lists', () => {
     expect((await scene.desk.get('/lists/1?sheet=0')).status).toBe(400)
     expect((await scene.desk.get('/lists/1?since=2026-02-30')).status).toBe(400)
     expect(await scene.view('/lists/1?since=2016-01-01&until=2026-01-02')).toContain(
-      'the most days that one page shows',
+      'the maximum for one page',
     )
   })
 

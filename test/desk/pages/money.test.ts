@@ -47,7 +47,7 @@ describe('money', () => {
   test('days without finished calls show nothing of other days', async () => {
     const { text } = await scene.desk.get('/money?since=2025-01-01&until=2025-01-31')
     expect(text).toMatch(/data-figure="acme.used" data-value="0"/)
-    expect(text).toContain('No call ended in this period.')
+    expect(text).toContain('No calls ended in this period.')
   })
 
   test('the statement explains each change, by day, list and run', async () => {

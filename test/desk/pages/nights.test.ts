@@ -61,7 +61,7 @@ describe('nights', () => {
     expect(text).toContain('an answer cost 3.0 credits')
     expect(text).toMatch(/expected, at the prices of earlier nights<\/dt>\s*<dd>60<\/dd>/)
     expect(text).toMatch(/data-figure="spent" data-value="61"/)
-    expect(text).toMatch(/have a readable answer<\/dt>\s*<dd>51.67 %<\/dd>/)
+    expect(text).toMatch(/with a readable answer<\/dt>\s*<dd>51.67 %<\/dd>/)
     expect(text).toContain('href="/runs/1"')
     expect(text).toContain('href="/runs/3"')
   })

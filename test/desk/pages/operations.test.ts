@@ -15,7 +15,9 @@ describe('operations', () => {
     for (let day = 2; day <= 9; day += 1) {
       await scene.story.night(`2026-01-0${day}`, { hats: ['a.com/'] })
     }
-    expect(await scene.view('/operations')).toMatch(/Failed or unknown: run 1 of 2026-01-01 \(2\)/)
+    expect(await scene.view('/operations')).toMatch(
+      /Runs with failed or unknown tasks: run 1 of 2026-01-01 \(2\)/,
+    )
     expect(await scene.markup('/operations')).toContain('<a href="/runs/1">run 1 of 2026-01-01</a>')
   })
 })

@@ -64,9 +64,9 @@ describe.each(['answers alone', 'stored days'])('the overview, from %s', (source
 
   test('names the keywords and pages with the largest gains and losses', async () => {
     const page = await scene.view('/')
-    expect(page).toMatch(/Won most: keywords.* boots 5 → 3/)
-    expect(page).toMatch(/Lost most: keywords.* socks 2 → –/)
-    expect(page).toMatch(/Lost most: pages.* us.com\/socks/)
+    expect(page).toMatch(/Biggest gains: keywords.* boots 5 → 3/)
+    expect(page).toMatch(/Biggest losses: keywords.* socks 2 → –/)
+    expect(page).toMatch(/Biggest losses: pages.* us.com\/socks/)
   })
 })
 

@@ -27,7 +27,7 @@ describe('the page of a ranking URL', () => {
   test('shows its positions for each query, in all spellings of its address', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
-    expect(text).toContain('queries that show it now 1')
+    expect(text).toContain('queries that show the page now 1')
     expect(text).toContain('best position 2')
   })
 
@@ -54,7 +54,7 @@ describe('the page of a ranking URL', () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     const share = ((found[1]?.share ?? 0) * 100).toFixed(2)
     expect(text).toContain(`share of voice on 2026-01-02 ${share} %`)
-    expect(text).toContain('queries with a position, of 2 1')
+    expect(text).toContain('queries with a position (of 2) 1')
   })
 
   test('shows gains, losses and replacements between the two days', async () => {
@@ -94,7 +94,7 @@ describe('the page of a ranking URL', () => {
       'No answer in this period',
     )
     expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
-      'the most days that one page shows',
+      'the maximum for one page',
     )
   })
 })

@@ -54,8 +54,10 @@ const scene = deskScene(async ({ story, pool }) => {
 
 test('the page of a query shows who took our rank, and when each page and title was first and last seen', async () => {
   const page = await scene.view(`/queries/${scene.story.idOf('boots')}`)
-  expect(page).toMatch(/Who took the rank .* 2026-01-02 new\.com 2 4 us\.com/)
-  expect(page).toMatch(/Pages, first and last seen .* us\.com\/1 2 2026-01-01 2026-01-02 2/)
+  expect(page).toMatch(/Lost ranks and who took them .* 2026-01-02 new\.com 2 4 us\.com/)
+  expect(page).toMatch(
+    /When pages were first and last seen .* us\.com\/1 2 2026-01-01 2026-01-02 2/,
+  )
   expect(page).toMatch(
     /Changed titles .*Renamed r1\.com 2026-01-02 2026-01-02 1 .*Old 0 r1\.com 2026-01-01 2026-01-01 1/,
   )
@@ -63,6 +65,6 @@ test('the page of a query shows who took our rank, and when each page and title 
 
 test('a query without changes has no empty sections about them', async () => {
   const page = await scene.view(`/queries/${scene.story.idOf('socks')}`)
-  expect(page).toContain('Pages, first and last seen')
-  expect(page).not.toMatch(/Who took the rank|Changed titles|SERP features over time/)
+  expect(page).toContain('When pages were first and last seen')
+  expect(page).not.toMatch(/Lost ranks and who took them|Changed titles|SERP features over time/)
 })

@@ -53,11 +53,11 @@ describe('searching queries', () => {
   })
 
   test('a percent sign is an ordinary character', async () => {
-    expect(await scene.view('/keywords?word=%25')).toContain('No keyword matches')
+    expect(await scene.view('/keywords?word=%25')).toContain('No keywords match')
   })
 
   test('a word that no query contains is reported', async () => {
-    expect(await scene.view('/keywords?word=nowhere')).toContain('No keyword matches')
+    expect(await scene.view('/keywords?word=nowhere')).toContain('No keywords match')
   })
 })
 
@@ -67,13 +67,13 @@ describe('the page of a query', () => {
   test('has the positions, days and credits of the tables', async () => {
     const text = await scene.view(`/queries/${boots}?${days}&domain=fresh.com`)
     expect(text).toContain('rank of us.com 2')
-    expect(text).toContain('days answered, of 4 asked 3')
+    expect(text).toContain('days with an answer (of 4 asked) 3')
     expect(text).toContain('credits in this period 8')
     expect(text).toMatch(/us\.com, 2026-01-01: position 4\b/)
     expect(text).toMatch(/us\.com, 2026-01-03: position 2\b/)
-    expect(text).toContain('us.com, 2026-01-04: position 2, an older answer, reused')
-    expect(text).toContain('fresh.com, 2026-01-01: not among the first 10')
-    expect(text).toContain('2026-01-02: asked, not answered')
+    expect(text).toContain('us.com, 2026-01-04: position 2, reused from an older answer')
+    expect(text).toContain('fresh.com, 2026-01-01: not in the top 10')
+    expect(text).toContain('2026-01-02: asked, but not answered')
   })
 
   test('shows a day without an answer as a gap in the line, not as a position', async () => {
@@ -98,7 +98,7 @@ describe('the page of a query', () => {
 
   test('reads a part of ten years, and says so', async () => {
     const text = await scene.view(`/queries/${boots}?since=2016-01-01&until=2026-01-04`)
-    expect(text).toContain('the most days that one page shows')
+    expect(text).toContain('the maximum for one page')
     expect(text).toContain('rank of us.com 2')
   })
 
@@ -120,16 +120,17 @@ describe('nights of a query', () => {
   test('two nights side by side show what entered, left, moved and changed its title', async () => {
     const text = await scene.view(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
     // us.com rose from 4 to 2; r2 and r9 left; r4 and fresh.com entered; r1 has a new title.
-    const tiles = [...text.matchAll(/(entered|left|moved|were retitled) (\d+)/g)].map(
-      ([, name, n]) => [name, n],
-    )
+    const tiles = [...text.matchAll(/(entered|left|moved|retitled) (\d+)/g)].map(([, name, n]) => [
+      name,
+      n,
+    ])
     expect(Object.fromEntries(tiles)).toEqual({
       entered: '2',
       left: '2',
       moved: '1',
-      'were retitled': '1',
+      retitled: '1',
     })
-    expect(text).toContain('retitled , before: Old 0')
+    expect(text).toContain('retitled , previously: Old 0')
   })
 
   test('the same two nights are equal whichever is named first', async () => {
@@ -222,11 +223,11 @@ describe('days of a query without an answer to show', () => {
   test('each show their reason', async () => {
     const page = `/queries/${silent.story.idOf('socks')}?since=2026-02-01&until=2026-02-05`
     const text = await silent.view(page)
-    expect(text).toContain('2026-02-02: answered on a suspect night, left out')
-    expect(text).toContain('2026-02-03: answered, not readable')
+    expect(text).toContain('2026-02-02: answered on a suspect night and left out')
+    expect(text).toContain('2026-02-03: answered, but not readable')
     expect(text).toContain('2026-02-04: not asked: the budget was used')
     expect(text).not.toContain('2026-02-01: a')
     expect(text).not.toContain('2026-02-05: a')
-    expect(await silent.view(`${page}&suspects=show`)).not.toContain('suspect night, left out')
+    expect(await silent.view(`${page}&suspects=show`)).not.toContain('suspect night and left out')
   })
 })

@@ -101,7 +101,7 @@ test('a thin day is in no line and is not used for moves, and the page says so',
 test('on a first night the page says that nothing can be compared, not that nothing moved', async () => {
   await scene.story.night('2026-01-01', { a: ['us.com/'] })
   const page = renderPage(await readFound({ domains: ['us.com'] }), made)
-  expect(page).toMatch(/No earlier day has answers to compare with/)
+  expect(page).toMatch(/There are no answers from an earlier day to compare with/)
   expect(page).not.toMatch(/No changes between these days/)
 })
 
@@ -192,18 +192,18 @@ describe('a page of some queries or days', () => {
     await tell()
     const page = renderPage(await readOf({ list: 'other', tag: 'not red' }), made)
     const words = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
-    expect(words).toContain('Some queries only: list other ; not label red . Coverage')
+    expect(words).toContain('Limited to some queries: list other ; not label red . Coverage')
     expect(words).toContain('Coverage and costs of other')
     expect(words).not.toContain('Coverage and costs of main')
     const none = renderPage(await readOf({ device: 'mobile', list: 'other' }), made)
     expect(none).toContain('No readable answers to these queries.')
-    expect(renderPage(await readFound(), made)).not.toContain('Some queries only')
+    expect(renderPage(await readFound(), made)).not.toContain('Limited to some queries')
   })
 
   test('contains at most four hundred days, and says that there are more', async () => {
     await tell()
     const found = await readOf({ since: '2020-01-01', until: '2026-01-04' })
     expect(found.figures.span).toEqual({ since: '2024-12-01', until: '2026-01-04', cut: true })
-    expect(renderPage(found, made)).toContain('(the most days that one page shows)')
+    expect(renderPage(found, made)).toContain('(the maximum for one page)')
   })
 })

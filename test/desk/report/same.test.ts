@@ -60,11 +60,11 @@ describe('report and desk', () => {
       '/domains/us.com',
       [
         'Share of voice of us.com, day by day',
-        'Queries for which us.com ranks at 1 to 3, 4 to 10 and further down, day by day',
+        'Queries for which us.com ranks 1 to 3, 4 to 10 or further down, day by day',
       ],
       ['Positions in numbers', 'Who took it', 'Rivals'],
     ],
-    ['/lists/1', ['Queries of main to be asked and answered, day by day'], ['Coverage day by day']],
+    ['/lists/1', ['Planned and answered queries of main, day by day'], ['Coverage day by day']],
   ])(
     'show the same charts and tables of %s, character for character',
     async (path, pictures, tables) => {

@@ -216,7 +216,7 @@ describe('commands for analysts', () => {
       'a,b,www.c,d,e,f,g,h,i',
     )
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: expected --domains to name 8 domains at most, got 9; /)
+    expect(stderr).toMatch(/^error: expected --domains to name at most 8 domains, got 9; /)
     expect(readdirSync(home)).not.toContain('nine.html')
     // Two identical ones count as one.
     const eight = await call('report', '--to', 'eight.html', '--domains', 'a,b,www.c,d,e,f,g,h,c')
@@ -242,8 +242,8 @@ describe('commands for analysts', () => {
     )
     expect(right.stderr).not.toMatch(/no query/)
     expect(right.text).toMatch(/list main.*label brand/s)
-    expect(right.text).toMatch(/days from\s+2026-01-01 to\s+2026-01-01/)
-    expect((await page('--tag', '*')).text).not.toContain('Some queries only')
+    expect(right.text).toMatch(/covers\s+2026-01-01 to\s+2026-01-01/)
+    expect((await page('--tag', '*')).text).not.toContain('Limited to some queries')
     const refused = await call('report', '--to', 'part.html', '--since', 'monday')
     expect(refused).toMatchObject({ code: 2 })
     expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
