@@ -9,9 +9,9 @@ await runCommand(
     examples: [
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         alerts that have not recovered',
-      'npm run alerts -- show 12            both answers, the domain that took the position, and a question for the details',
+      'npm run alerts -- show 12            both answers, the domain that took the position, and a question that shows the details',
       'npm run alerts -- rules              the rules in force',
-      'npm run alerts -- load               load inputs/config/alerts.csv, the whole file or nothing',
+      'npm run alerts -- load               load all of inputs/config/alerts.csv, or nothing',
       'npm run alerts -- load mine.csv',
     ],
     define: (program) =>
@@ -19,7 +19,7 @@ await runCommand(
         .argument('[action]', 'list, show, rules or load', 'list')
         .argument('[subject]', 'the number of an alert, or a file to load')
         .option('--standing', 'only alerts that have not recovered')
-        .option('--rule <name>', 'only alerts of this rule')
+        .option('--rule <name>', 'only alerts raised by this rule')
         .option('--limit <n>', 'number of alerts, newest first', '20'),
   },
   async () => (await import('../src/features/alerts/command.ts')).runAlerts,

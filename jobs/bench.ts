@@ -11,7 +11,7 @@ await runCommand(
     examples: [
       'npm run bench                     each part of the program, the whole program, and two plain workers for comparison',
       'npm run bench -- lists            reading and planning lists',
-      'npm run bench -- ledger           reservation and settlement, compared with the whole',
+      'npm run bench -- ledger           reservation and settlement, compared with the whole program',
       'npm run bench -- hosts            2 and 8 workers with 0.5 to 20 ms latency; a lost connection; a frozen host',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
@@ -20,7 +20,7 @@ await runCommand(
       'npm run bench -- partitions       results in one table and in monthly partitions; --rows N',
       'npm run bench -- repeats          titles and snippets stored once, or with each result',
       'npm run bench -- archive          the cost of archiving, compared with a plain COPY; --rows N',
-      'npm run bench -- beside --beside ../old --runs 10   this checkout and another checkout, alternately',
+      'npm run bench -- beside --beside ../old --runs 10   this checkout and another one, run alternately',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>
@@ -29,7 +29,7 @@ await runCommand(
         .option('--runs <n>', 'number of runs; the median is reported', '3')
         .option('--rows <n>', 'number of rows, for benches that fill tables')
         .option('--beside <folder>', 'another checkout to compare with')
-        .option('--short', 'small sizes, and CPU time only: for a busy machine'),
+        .option('--short', 'small sizes and CPU time only, for a busy machine'),
   },
   async () => (await import('../test/bench/bench.ts')).runBench,
 )

@@ -13,7 +13,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--list <name>', 'the list whose budget to set')
+        .option('--list <name>', 'list to set the budget of')
         .option('--credits <n>', 'maximum credits for all runs of the list in one month')
         .option('--none', "remove the list's budget"),
   },

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'cadence',
     about:
-      'Shows how often the queries of each list are asked. --backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Writes nothing.',
+      'Shows how often the queries of each list are asked. --backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Nothing is changed.',
     examples: [
       'npm run cadence                                  adaptive lists: intervals, savings, random-sample results',
       'npm run cadence -- --backtest                    simulates an adaptive cadence for every list',
@@ -16,10 +16,14 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--backtest', 'replay the stored nights as if the list had been adaptive')
+        .option('--backtest', 'replay the stored nights as if the list had had an adaptive cadence')
         .option('--list <name>', 'only this list')
         .option('--longest <days>', 'longest interval in the backtest, like 14d', '14d')
-        .option('--share <percent>', 'maximum calls, as a percentage of a daily cadence', '48%'),
+        .option(
+          '--share <percent>',
+          'maximum number of calls, as a percentage of those of a daily cadence',
+          '48%',
+        ),
   },
   async () => (await import('../src/features/cadence/command.ts')).runCadence,
 )

@@ -6,10 +6,10 @@ import { runNumber } from '../src/base/cli/flags.ts'
 await runCommand(
   {
     name: 'cancel',
-    about: 'Cancels a run, or the open runs of a list. Open tasks are cancelled; answers stay.',
+    about: 'Cancels a run, or the open runs of a list. Open tasks are cancelled; answers are kept.',
     examples: [
       'npm run cancel -- --run 12              preview; changes nothing',
-      'npm run cancel -- --run 12 --yes        does it',
+      'npm run cancel -- --run 12 --yes        cancels the run',
       'npm run cancel -- --list keywords --yes',
     ],
     define: (program) =>

@@ -21,7 +21,10 @@ await runCommand(
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight per worker', '8')
         .option('--seed <text>', 'seed for the random faults')
-        .option('--replays', 'the API gives the same answer to the same key and charges it once')
+        .option(
+          '--replays',
+          'the API returns the same answer for the same idempotency key and charges for it once',
+        )
         .option(
           '--lies',
           'prices that are not reported, answers to other queries, changed keys, external spend',

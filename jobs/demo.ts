@@ -12,7 +12,7 @@ await runCommand<DemoFlags>(
       'Sets everything up on this machine, buys invented answers, and shows where to look. SANDBOX: costs nothing.',
     drains: true,
     examples: [
-      'npm run demo                     fourteen nights, one left out as suspect',
+      'npm run demo                     fourteen nights, one of them left out as suspect',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
       'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
       'npm run demo -- --nights 60 --cadence   thirty daily nights, thirty adaptive nights, and the credits saved',
@@ -22,7 +22,7 @@ await runCommand<DemoFlags>(
         .option('--nights <n>', 'create a history of this many days without faults')
         .option(
           '--faults',
-          'make six nights fail on purpose, and name the commands that show what happened',
+          'make six nights fail on purpose, and list the commands that show what happened',
         )
         .option('--cadence', 'in the second half, ask each query as often as its answers change'),
   },

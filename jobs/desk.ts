@@ -5,7 +5,8 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'desk',
-    about: 'Serves the desk, dashboards in the browser. It reads the tables and changes nothing.',
+    about:
+      'Serves the desk, which shows dashboards in the browser. It only reads the tables and never changes them.',
     drains: true,
     examples: [
       'npm run desk                                on this machine, http://127.0.0.1:8750',
@@ -15,8 +16,11 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--port <n>', 'port to listen on; 0: any free one (default: 8750)')
-        .option('--host <address>', 'address to listen on; other hosts need a password')
+        .option('--port <n>', 'port to listen on, or 0 for any free port (default: 8750)')
+        .option(
+          '--host <address>',
+          'address to listen on; access from other hosts requires a password',
+        )
         .option('--password-file <file>', 'file whose first line is the password')
         .option('--public-url <address>', 'public URL of the desk behind a proxy'),
   },

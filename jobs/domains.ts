@@ -14,7 +14,7 @@ await runCommand(
       'npm run domains -- set "*.example.net" --brand Example     all hosts below it as one domain, brand Example',
       'npm run domains -- set medium.com/example --brand Example   a folder, separate from the rest of its host',
       "npm run domains -- set other.com --brand Other --rival      a rival's domain",
-      'npm run domains -- end example.org --on 2026-11-30       its last day (default: today)',
+      'npm run domains -- end example.org --on 2026-11-30       sets its last day (default: today)',
       'npm run domains -- load ours.csv                         domains missing from the file end yesterday',
       'npm run domains -- undo                                  undoes the last change',
     ],

@@ -20,34 +20,40 @@ await runCommand<EnqueueFlags>(
         .argument('<file...>', 'CSV files, patterns in quotes, or - for standard input')
         .option('--as <name>', 'name of the list (default: the file name)')
         .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
-        .option('--language <codes>', 'hl; comma-separated values make one query each')
-        .option('--country <codes>', 'gl; comma-separated values make one query each')
+        .option('--language <codes>', 'hl; each comma-separated value makes a separate query')
+        .option('--country <codes>', 'gl; each comma-separated value makes a separate query')
         .option(
           '--num <numbers>',
-          'results per query, 1 to 100; comma-separated values make one query each',
+          'results per query, 1 to 100; each comma-separated value makes a separate query',
         )
         .option(
           '--device <kinds>',
-          'desktop, mobile, tablet; comma-separated values make one query each',
+          'desktop, mobile, tablet; each comma-separated value makes a separate query',
         )
         .option('--priority <number>', '1 (first) to 9')
         .option('--tags <tags>', 'labels, separated by commas')
-        .option('--max-age <duration>', 'an answer younger than this is reused; 0 buys all')
+        .option('--max-age <duration>', 'answers younger than this are reused; 0 reuses none')
         .option('--budget <credits>', "maximum credits for each list's run")
         .option('--max-credits <credits>', 'buy nothing if the whole purchase may cost more')
-        .option('--dry-run', 'show the plan and its cost; change nothing')
+        .option('--dry-run', 'show the plan and its cost without changing anything')
         .option('--yes', 'buy without asking')
-        .option('--encoding <name>', 'such as windows-1252, when the file is not UTF-8 or UTF-16')
+        .option('--encoding <name>', 'such as windows-1252, if the file is not UTF-8 or UTF-16')
         .option('--delimiter <sign>', 'comma, semicolon, tab, pipe, or none for one query per line')
         .option('--column <name>', 'name or number of the query column')
         .option('--no-header', 'the file has no header; columns are numbered')
         .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
         .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
-        .option('--sheet <name>', 'table in a spreadsheet or archive; all makes each a list')
+        .option(
+          '--sheet <name>',
+          'table in a spreadsheet or archive; all turns each table into a list',
+        )
         .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
-        .option('--numbering <what>', 'strip removes numbers and bullets before queries')
+        .option('--numbering <what>', 'strip removes the numbers and bullets in front of queries')
         .option('--comments <what>', 'skip leaves out lines that begin with "# " or //')
-        .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad signs')
+        .option(
+          '--match-types <what>',
+          'strip removes the signs of "phrase", [exact] and +broad matches',
+        )
         .option('--join', 'add to the list with this name, even if it came from another file')
         .option('--drop', 'cancel open queries that are no longer in the list')
         .option('--keep', 'buy open queries that are no longer in the list'),

@@ -10,7 +10,7 @@ await runCommand(
       'Collects the most promising related searches of a list into a new list, which workers buy within a budget.',
     examples: [
       'npm run expand -- --list keywords --credits 200          preview; buys nothing',
-      'npm run expand -- --list keywords --credits 200 --yes    does it',
+      'npm run expand -- --list keywords --credits 200 --yes    buys them',
       'npm run expand -- --list keywords --credits 200 --depth 2 --yes',
       'npm run expand -- --list keywords --credits 50 --match css --match "web api" --not "/^how /"',
       'npm run -s expand -- --list keywords --credits 200 --yes --json',
@@ -23,12 +23,12 @@ await runCommand(
         .option('--depth <rounds>', 'rounds: round 2 uses the answers of round 1 (default: 1)')
         .option(
           '--match <what>',
-          'only searches with these words, or a /regex/; may be repeated',
+          'only searches that contain these words or match a /regex/; may be repeated',
           collect,
         )
         .option(
           '--not <what>',
-          'no searches with these words, or a /regex/; may be repeated',
+          'leave out searches that contain these words or match a /regex/; may be repeated',
           collect,
         ),
   },

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'export',
     about:
-      'Exports a view, a table or the answer to a question to a file. Writes row by row, so any size fits in memory.',
+      'Exports a view, a table or the answer to a question to a file. Rows are written one by one, so exports of any size fit in memory.',
     examples: [
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --to results.ndjson',

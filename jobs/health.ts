@@ -6,19 +6,22 @@ await runCommand(
   {
     name: 'health',
     about:
-      'Exits with 0 if a process on this host is healthy, and nonzero otherwise, for use in containers. Without MILL_METRICS_PORT, checks the database instead.',
+      'Checks a process on this host, for use in containers: exits with 0 if it is healthy, and with another code otherwise. Without MILL_METRICS_PORT, checks the database instead.',
     examples: [
-      'npm run health                        the worker or scheduler at MILL_METRICS_PORT is running',
-      'npm run health -- --ready             its dependencies are reachable',
-      'npm run health -- --tables            the database answers, and its tables match this release',
-      'npm run health -- --url http://127.0.0.1:8787/healthz     the search service',
+      'npm run health                        checks that the worker or scheduler at MILL_METRICS_PORT is running',
+      'npm run health -- --ready             checks that its dependencies are reachable',
+      'npm run health -- --tables            checks that the database answers and its tables match this release',
+      'npm run health -- --url http://127.0.0.1:8787/healthz     checks the search service',
     ],
     define: (program) =>
       program
-        .option('--ready', 'check readiness: database, queue and API are reachable')
+        .option(
+          '--ready',
+          'check readiness: whether the database, the queue and the API are reachable',
+        )
         .option(
           '--tables',
-          'check the tables, even if a worker or scheduler on this host could answer',
+          'check the tables, even if a worker or scheduler is running on this host',
         )
         .option('--url <address>', 'request this address instead'),
   },

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'init',
     about:
-      'Creates .env, a first list, schedules and .gitignore in this folder; overwrites nothing.',
+      'Creates .env, a first list, schedules and .gitignore in this folder. Existing files are not overwritten.',
     examples: ['npm run init'],
   },
   async () => (await import('../src/features/admin/init.ts')).runInit,

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'migrate',
     about:
-      'Creates or updates the tables, the analyst views and the queue tables. Safe to repeat, and to run from several hosts at once.',
+      'Creates or updates the tables, the analyst views and the queue tables. It is safe to run this repeatedly, and from several hosts at once.',
     examples: [
       'npm run migrate',
       'DATABASE_URL=postgres://user:password@host:5432/name npm run migrate',

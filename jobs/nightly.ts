@@ -23,8 +23,8 @@ await runCommand<NightlyFlags>(
     drains: true,
     examples: [
       'npm run nightly                             starts a scheduler; several can run at once',
-      'npm run nightly -- --show                   schedules with their next times and last outcomes',
-      'npm run nightly -- --once                   runs what is due and exits: for cron or a systemd timer',
+      'npm run nightly -- --show                   lists schedules with their next times and last outcomes',
+      'npm run nightly -- --once                   runs what is due and exits, for cron or a systemd timer',
       'npm run -s nightly -- --show --json',
       'npm run nightly -- --desk                   also serves the desk',
     ],

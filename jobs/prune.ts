@@ -5,10 +5,10 @@ import { runCommand, addYes } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'prune',
-    about: 'Deletes old response bodies. Rows, ledger and analyses stay as they are.',
+    about: 'Deletes old response bodies. The parsed rows, the ledger and the analyses are kept.',
     examples: [
       'npm run prune -- --older 90d                preview; changes nothing',
-      'npm run prune -- --older 90d --yes          does it',
+      'npm run prune -- --older 90d --yes          deletes them',
       'npm run -s prune -- --older 2w --yes --json',
     ],
     define: (program) =>

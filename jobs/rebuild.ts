@@ -18,7 +18,7 @@ await runCommand(
       program
         .option(
           '--days',
-          'compute the sums of finished days, for views and questions about many days',
+          'compute the sums of finished days for views and questions that cover many days',
         )
         .option('--since <day>', 'with --days: the first day to compute'),
   },

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'reparse',
     about:
-      'Parses stored bodies again, without a call: those that could not be read or stored, or all bodies.',
+      'Parses stored bodies again without making calls: either those that could not be read or stored, or all of them.',
     examples: [
       'npm run reparse                 answers that could not be read, or whose rows were rejected',
       'npm run reparse -- --run 12     only answers from run 12',
@@ -16,7 +16,7 @@ await runCommand(
     define: (program) =>
       program
         .option('--all', 'parse every stored body again and replace its rows')
-        .option('--run <n>', 'only answers of this run', runNumber),
+        .option('--run <n>', 'only answers from this run', runNumber),
   },
   async () => (await import('../src/core/runs/reparse.ts')).runReparse,
 )

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'report',
     about:
-      'Writes a report as one HTML file: runs, credits, rank history, movers and share of voice. It needs no network.',
+      'Writes a report as one HTML file: runs, credits, rank history, movers and share of voice. The file needs no network.',
     examples: [
       'npm run report -- --to report.html',
       'npm run report -- --summary --send --desk https://desk.example.com',
@@ -23,7 +23,11 @@ await runCommand(
         .option('--desk <address>', 'with --summary: base address of its links')
         .option('--domains <list>', 'domains to follow, at most eight (default: ours)')
         .option('--list <name>', 'only queries in this list or these lists', collect)
-        .option('--tag <labels>', 'only queries with labels, as in "brand and not sale"', collect)
+        .option(
+          '--tag <labels>',
+          'only queries with matching labels, as in "brand and not sale"',
+          collect,
+        )
         .option('--country <codes>', 'only queries asked for these countries, as in de,at', collect)
         .option('--place <name>', 'only queries asked for this place', collect)
         .option('--language <codes>', 'only queries asked in these languages', collect)

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'resume',
     about:
-      'Lifts a stop. One call is then allowed, to learn the balance, and a refused key is tried again.',
+      'Lifts a stop. One call is then allowed to check the balance, and a refused key is tried again.',
     examples: [
       'npm run resume',
       'npm run resume -- --forget-prices',

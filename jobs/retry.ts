@@ -15,7 +15,7 @@ await runCommand(
       'npm run retry -- --error TIMEOUT --since 12h --yes',
       'npm run retry -- --run 12 --state unaffordable --budget 900 --yes',
       'npm run retry -- --run 12 --state not_asked --yes  asks the queries that the night skipped',
-      'npm run retry -- --run 12 --buy-again --yes        buys answered tasks a second time',
+      'npm run retry -- --run 12 --buy-again --yes        buys answers a second time',
       'npm run retry -- --run 12 --buy-again --error OTHER_QUERY --yes',
       '                                                   only tasks whose answer was for another query',
     ],
@@ -33,9 +33,15 @@ await runCommand(
           'only tasks that ended with this error code; --buy-again also accepts UNREADABLE, OTHER_QUERY and PAID_REFUSAL',
         )
         .option('--tag <label>', 'only tasks of queries with this label')
-        .option('--since <when>', 'only tasks that ended since a day, or within a span like 12h')
+        .option(
+          '--since <when>',
+          'only tasks that ended since a date, or within a duration like 12h',
+        )
         .option('--budget <credits>', 'new budget for each run, including credits already used')
-        .option('--buy-again', 'also tasks that have an answer: each is paid for a second time'),
+        .option(
+          '--buy-again',
+          'also reopen tasks that have an answer, which are then paid for a second time',
+        ),
   },
   async () => (await import('../src/core/runs/retry.ts')).runRetry,
 )

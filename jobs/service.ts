@@ -6,12 +6,12 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand<ServiceFlags>(
   {
     name: 'service',
-    about: 'Runs the search service: test keys get invented answers, live keys real pages.',
+    about: 'Runs the search service. Test keys get invented answers; live keys get real pages.',
     examples: ['npm run service -- --port 8787', 'npm run service -- --port 8787 --upstream mock'],
     drains: true,
     define: (program) =>
       program
-        .option('--port <n>', 'port to listen on; 0: any free one', '0')
+        .option('--port <n>', 'port to listen on, or 0 for any free port', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
         .option(
           '--upstream <name>',

@@ -14,7 +14,7 @@ await runCommand(
     define: (program) =>
       program.argument(
         '<action>',
-        'status: what is running, and where; stop: stop both, keep the data',
+        'status: show what is running, and where; stop: stop both and keep the data',
       ),
   },
   async () => (await import('../src/features/admin/stack.ts')).runStack,

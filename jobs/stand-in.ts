@@ -13,9 +13,9 @@ await runCommand(
     drains: true,
     define: (program) =>
       program
-        .option('--port <n>', 'port to listen on; 0: any free one', '0')
+        .option('--port <n>', 'port to listen on, or 0 for any free port', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
-        .option('--faults <file or JSON>', 'injects faults, and keeps its own books')
+        .option('--faults <file or JSON>', 'injects faults, and keeps its own records')
         .option('--canned', 'returns prepared answers')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },

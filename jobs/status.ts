@@ -11,7 +11,7 @@ await runCommand(
       'npm run status',
       'npm run status -- --watch',
       'npm run status -- --unknown              calls that may have been charged without an answer',
-      'npm run status -- --settings             every setting and where it came from',
+      'npm run status -- --settings             every setting and its source',
       'npm run -s status -- --json',
     ],
     define: (program) =>
@@ -19,7 +19,7 @@ await runCommand(
         .option('--run <n>', 'only this run', runNumber)
         .option('--watch', 'refresh every two seconds')
         .option('--unknown', 'list calls with an unknown outcome')
-        .option('--settings', 'list the settings and where each came from'),
+        .option('--settings', 'list the settings and the source of each'),
   },
   async () => (await import('../src/core/runs/status-command.ts')).showStatus,
 )

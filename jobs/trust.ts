@@ -20,11 +20,11 @@ await runCommand(
         .argument('[action]', 'show, accept, distrust or undo', 'show')
         .argument('[subject]', 'the number of a decision to undo')
         .option('--run <id>', 'one run')
-        .option('--date <day>', 'every run of a date')
+        .option('--date <day>', 'all runs with this run date')
         .option('--list <name>', 'with --date: only runs of this list')
         .option('--answer <id...>', 'single answers')
         .option('--because <text>', 'why')
-        .option('--by <name>', 'who decides (default: your login name)')
+        .option('--by <name>', 'name of the person who decides (default: your login name)')
         .option('--usual', 'with accept: later runs are compared with this one'),
   },
   async () => (await import('../src/features/alerts/trust-command.ts')).runTrust,

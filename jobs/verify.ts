@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'verify',
     about:
-      'Checks the stored data and the ledger: prints one line for each group of checks, and exits with 1 if a check fails.',
+      'Checks the stored data and the ledger. Prints one line for each group of checks, and exits with 1 if a check fails.',
     examples: [
       'npm run verify',
       'npm run verify -- --deep',
@@ -15,7 +15,7 @@ await runCommand(
     ],
     define: (program) =>
       program
-        .option('--deep', 'parse every stored body again, not just a sample of 500')
+        .option('--deep', 'parse every stored body again, not only a sample of 500')
         .option(
           '--max-external <credits>',
           'exit with 1 if external spend exceeds this many credits',

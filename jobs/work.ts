@@ -19,14 +19,14 @@ await runCommand<WorkFlags>(
     drains: true,
     examples: [
       'npm run work                                runs until stopped; waits while the account is stopped',
-      'npm run work -- --drain                     ends when nothing is left to do',
+      'npm run work -- --drain                     ends when no tasks are open',
       'npm run -s work -- --drain --json           the same, with its totals as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',
       'npm run work -- --desk                      also serves the desk',
     ],
     define: (program) =>
       program
-        .option('--drain', 'end when no task is open, or when the account is stopped')
+        .option('--drain', 'end when no tasks are open or the account is stopped')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
         .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)'),
   },

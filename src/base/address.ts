@@ -46,7 +46,7 @@ export function addressProblems(url: URL): string[] {
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     problems.push(
-      `SEARCH_API_URL: expected https, got http to ${url.hostname}; a key is never sent in plain text, except to this machine`,
+      `SEARCH_API_URL: expected https, got http://${url.hostname}; keys are never sent in plain text, except to this machine`,
     )
   }
   if (endpoint.test(url.pathname)) {

@@ -144,12 +144,12 @@ class SettingsReader {
     const problems = this.problems.length
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
       this.problems.push(
-        'SEARCH_API_URL: expected an address, since a key is set, got nothing; set the address of the API that issued the key',
+        'SEARCH_API_URL: expected an address because a key is set, got nothing; set the address of the API that issued the key',
       )
     }
     if (url !== undefined && !keyGiven && this.sources.get('SEARCH_API_KEY')?.shown === '') {
       this.problems.push(
-        'SEARCH_API_KEY: expected a key, since SEARCH_API_URL is set, got nothing; set it or SEARCH_API_KEY_FILE',
+        'SEARCH_API_KEY: expected a key because SEARCH_API_URL is set, got nothing; set it or SEARCH_API_KEY_FILE',
       )
     }
     if (url !== undefined) this.problems.push(...addressProblems(url))
@@ -161,7 +161,7 @@ class SettingsReader {
     const least = Math.ceil(timeoutMs * leasePerTimeout)
     if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than it takes to make a call and store its answer`,
+      `MILL_LEASE_MS: expected at least ${least}, which is 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than it takes to make a call and store its answer`,
     )
   }
 

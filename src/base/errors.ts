@@ -75,8 +75,8 @@ export class Interrupted extends MillError {
 }
 
 const unreadableReasons: Readonly<Record<string, string>> = {
-  ENOENT: 'nothing there; check the path',
-  EACCES: 'a file that you may not read; change its permissions',
+  ENOENT: 'a path that does not exist; check the path',
+  EACCES: 'a file that you are not allowed to read; change its permissions',
   ELOOP: 'a link to itself; name another file',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
 }

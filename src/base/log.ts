@@ -23,7 +23,7 @@ export async function openLog(name: string, secrets: readonly Secret[] = []): Pr
     )
   }
   const log = plain()
-  log.info('for lines that are easier to read, run: npm install pino-pretty')
+  log.info('for logs that are easier to read, run: npm install pino-pretty')
   return log
 }
 

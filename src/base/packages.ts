@@ -24,5 +24,5 @@ export function explainMissing(error: unknown, folder = root): string | null {
     return !apart.test(name) && !places.some((place) => existsSync(join(place, name)))
   })
   if (missing.length === 0) return null
-  return `expected this command's optional packages, got an installation without them; run: npm install ${missing.join(' ')}`
+  return `this command requires packages that are not installed; run: npm install ${missing.join(' ')}`
 }

@@ -12,7 +12,7 @@ import { dayMs, readDuration } from './time/zone.ts'
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
   const expected =
     most === Number.MAX_SAFE_INTEGER
-      ? `a whole number from ${least} up`
+      ? `a whole number of at least ${least}`
       : `a whole number from ${least} to ${most}`
   return z
     .string()
@@ -89,7 +89,7 @@ const cronText = 'a cron pattern of five fields that matches at least one day, l
 
 // Timers are limited to 2^31 milliseconds. A longer timer would fire immediately, over and over.
 const longestMs = dayMs
-const rateText = 'a number from 0.00001 up'
+const rateText = 'a number of at least 0.00001'
 
 /** All settings, each with its shape, its default as a user would type it, and a hint for invalid values. */
 export const settings = {
@@ -102,7 +102,7 @@ export const settings = {
     shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     hint: 'copy the key again from where it was issued',
   },
-  SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that holds the key' },
+  SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that contains the key' },
   DATABASE_URL: { shape: postgres('user'), hint: 'leave it unset for the embedded Postgres' },
   MILL_REPLICA_URL: {
     shape: postgres('user'),
@@ -118,7 +118,7 @@ export const settings = {
   },
   MILL_HOME: {
     shape: z.string(),
-    hint: 'name a folder that can be written',
+    hint: 'name a writable folder',
     fallback: join(workplace, '.querymill'),
   },
   MILL_ACCOUNT: {
@@ -150,14 +150,14 @@ export const settings = {
   },
   MILL_MAX_AGE: {
     shape: duration('a duration like 12h, 90m or 0, at most 36500d'),
-    hint: 'an answer younger than this is reused; 0 buys all',
+    hint: 'answers younger than this are reused; 0 reuses none',
     fallback: '12h',
   },
   MILL_DAILY_BUDGET: { shape: whole(1), hint: 'credits per day; leave it unset for no limit' },
   MILL_MONTHLY_BUDGET: { shape: whole(1), hint: 'credits per month; leave it unset for no limit' },
   MILL_UNKNOWN: {
     shape: z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
-    hint: 'hold: never buy again what may have been charged',
+    hint: 'hold: never buy again what may already have been charged',
     fallback: 'retry',
   },
   MILL_RENEWAL: {
@@ -170,8 +170,8 @@ export const settings = {
     hint: 'when the plan renews; leave it unset if you do not know',
   },
   MILL_PROBE_EVERY: {
-    shape: duration('a duration from 1s up, like 1h', 1_000),
-    hint: 'each probe costs a call, even below the floor; leave it unset for none',
+    shape: duration('a duration of at least 1s, like 1h', 1_000),
+    hint: 'each probe costs a call, even below the floor; leave it unset for no probes',
   },
   MILL_LEASE_MS: {
     shape: whole(500, longestMs),
@@ -190,7 +190,7 @@ export const settings = {
   },
   MILL_METRICS_HOST: {
     shape: z.string().regex(/^[\w.:-]+$/, { error: 'an address or host name of this machine' }),
-    hint: 'use 0.0.0.0 in a container, so that Prometheus can reach it from another container',
+    hint: 'use 0.0.0.0 in a container so that Prometheus can connect from another container',
     fallback: '127.0.0.1',
   },
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
@@ -231,7 +231,7 @@ export const settings = {
   },
   MILL_WEBHOOK_SECRET_FILE: {
     shape: z.string(),
-    hint: 'name a readable file that holds the secret',
+    hint: 'name a readable file that contains the secret',
   },
   MILL_WEBHOOK_EVENTS: {
     shape: someOf(webhookEvents),
@@ -243,7 +243,7 @@ export const settings = {
   },
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
-    hint: 'open tasks without a worker are reported after this long; 0: never',
+    hint: 'open tasks without a worker are reported after this long; 0 means never',
     fallback: '30m',
   },
 } as const

@@ -36,7 +36,7 @@ describe('a setting of milliseconds', () => {
 
   test('shorter than a call is not a lease', () => {
     expect(said({ MILL_LEASE_MS: '500', MILL_TIMEOUT_MS: '500' })).toContain(
-      'MILL_LEASE_MS: expected at least 750, 1.5 times MILL_TIMEOUT_MS (500), got 500;',
+      'MILL_LEASE_MS: expected at least 750, which is 1.5 times MILL_TIMEOUT_MS (500), got 500;',
     )
   })
 
@@ -101,7 +101,7 @@ describe('an invalid setting', () => {
   test('with a missing key file reports what is at that path', () => {
     const complaint = (file: string) => said({ SEARCH_API_KEY_FILE: file })
     expect(complaint('/nonexistent/key')).toContain(
-      'SEARCH_API_KEY_FILE: expected /nonexistent/key to be a readable file, got nothing there',
+      'SEARCH_API_KEY_FILE: expected /nonexistent/key to be a readable file, got a path that does not exist',
     )
     expect(complaint('/dev/null')).toContain(
       'SEARCH_API_KEY_FILE: expected one key in /dev/null, got nothing',
@@ -117,7 +117,7 @@ describe('the limit of calls per second', () => {
     '%s is refused because it is less than one call a day',
     (rate) => {
       expect(said({ MILL_RATE_LIMIT: rate })).toContain(
-        `MILL_RATE_LIMIT: expected a number from 0.00001 up, got "${rate}"`,
+        `MILL_RATE_LIMIT: expected a number of at least 0.00001, got "${rate}"`,
       )
     },
   )

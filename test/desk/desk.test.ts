@@ -53,7 +53,7 @@ describe('the command', () => {
       [['--host', '0.0.0.0'], '--password-file'],
       [['--public-url', 'https://desk.example.com'], '--password-file'],
       [['--host', '0.0.0.0', '--password-file', short], 'at least 12 characters'],
-      [['--password-file', join(home, 'none')], 'nothing there'],
+      [['--password-file', join(home, 'none')], 'a path that does not exist'],
       [['--port', '65536'], '--port'],
     ] as const) {
       const { code, stderr } = await run('desk', args, env)

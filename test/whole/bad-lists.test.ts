@@ -147,7 +147,7 @@ describe('a list', () => {
       refusal('got a link to itself; name another file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
-      refusal('got nothing there; check the path'),
+      refusal('got a path that does not exist; check the path'),
     )
     expect(await outcomeOf(enqueue('folder.csv'))).toEqual(
       refusal('got a folder; specify its files'),
@@ -167,7 +167,7 @@ describe('a list', () => {
       writeFileSync(path('closed.csv'), 'q\nshoes\n')
       chmodSync(path('closed.csv'), 0)
       expect(await outcomeOf(enqueue('closed.csv'))).toEqual(
-        refusal('got a file that you may not read'),
+        refusal('got a file that you are not allowed to read'),
       )
     },
   )

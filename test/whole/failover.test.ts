@@ -132,7 +132,10 @@ describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
     await takeOver()
     // It notices that fewer calls have started than a moment ago.
     const { code, stderr } = await worker.ended
-    expect([code, stderr]).toEqual([5, expect.stringContaining('got an earlier state')])
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringContaining('the database has returned to an earlier state'),
+    ])
     const lacking = bought - (await settled(pair))
     expect(lacking).toBeGreaterThan(30)
     // Credits that are left according to this ledger, although the account has none.

@@ -101,14 +101,11 @@ function buildProgram(manual: Manual): Command {
 
 /** Adds `--yes` to a command that buys or deletes: without it, the command is a preview. */
 export function addYes(program: Command): Command {
-  return program.option(
-    '--yes',
-    'do it; without this flag, the command only shows what it would do',
-  )
+  return program.option('--yes', 'make the changes; without this flag, the command only shows them')
 }
 
 /** Text at the end of a preview's last line. */
-export const addYesHint = 'nothing was changed; to do it, add --yes'
+export const addYesHint = 'nothing was changed; to go ahead, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {
   const stop = new AbortController()
@@ -141,7 +138,7 @@ function explain(error: unknown): Exit {
   }
   const code = codeOf(error) ?? ''
   const known = outage.test(code)
-    ? `expected the database and the queue to be reachable, got ${scrub(String(error))}; try again`
+    ? `the database or the queue cannot be reached: ${scrub(String(error))}; try again`
     : refusal.test(code)
       ? `expected a login that may read and change querymill's tables, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
       : null

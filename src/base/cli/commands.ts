@@ -30,13 +30,13 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=256'],
       },
       work: {
-        about: 'buys and stores an answer for each open task; --drain ends when none is left',
+        about: 'buys and stores an answer for each open task; --drain ends when none are left',
         bounds: ['--max-old-space-size=512'],
       },
       status: { about: 'shows runs, credits, stops, and the next command to run' },
       nightly: { about: 'starts scheduled runs when they are due' },
       desk: {
-        about: 'serves the desk: dashboards in the browser',
+        about: 'serves the desk, which shows dashboards in the browser',
         bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
         page: 'docs/desk.md',
       },
@@ -55,7 +55,7 @@ export const groups: readonly Group[] = [
       cancel: { about: 'cancels a run' },
       resume: { about: "lifts an account's stop" },
       rebuild: { about: 'rebuilds the queue from the tables' },
-      reparse: { about: 'parses stored bodies again, without a call' },
+      reparse: { about: 'parses stored bodies again without making calls' },
       expand: {
         about: 'buys the most promising related searches of a list, within a credit limit',
         page: 'docs/expand.md',
@@ -98,11 +98,11 @@ export const groups: readonly Group[] = [
     title: 'Administration',
     word: 'admin',
     commands: {
-      init: { about: 'sets up a folder: settings, a first list, schedules' },
+      init: { about: 'sets up a folder with settings, a first list and schedules' },
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
       migrate: { about: 'creates or updates the database tables' },
       stack: { about: 'shows or stops the embedded database and search service' },
-      health: { about: 'checks a process: exits with 0 if it is healthy' },
+      health: { about: 'checks a process, and exits with 0 if it is healthy' },
       archive: {
         about: 'moves old nights into Parquet files, and brings them back',
         bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],

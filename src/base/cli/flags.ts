@@ -27,7 +27,7 @@ export function wholeFlag(
 export function countFlag(name: string, text: string): number {
   const value = Number(text)
   if (Number.isSafeInteger(value) && value > 0) return value
-  throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
+  throw new Misuse(`expected --${name} to be a whole number of at least 1, got ${text}`)
 }
 
 export function wordFlag<Word extends string>(

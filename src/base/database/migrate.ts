@@ -92,7 +92,7 @@ export async function migrateDatabase(
     const failed = results.find((one) => one.status === 'Error')
     const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
     throw new WrongDatabase(
-      `expected ${what} to be applied, got: ${reasonOf(error)}; nothing was changed: fix the cause, then run ${npmRun('migrate')} again`,
+      `${what} could not be applied: ${reasonOf(error)}; nothing was changed: fix the cause, then run ${npmRun('migrate')} again`,
       { cause: error },
     )
   }
@@ -127,7 +127,7 @@ async function checkVersion(db: Database): Promise<void> {
     .executeTakeFirstOrThrow()
   if (number >= leastVersion) return
   throw new WrongDatabase(
-    `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset for the embedded one`,
+    `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset to use the embedded one`,
   )
 }
 
@@ -152,13 +152,13 @@ function compare(applied: readonly Applied[], files: readonly MigrationFile[]): 
     if (here === sha256) continue
     if (here !== undefined) {
       throw new WrongDatabase(
-        `expected ${placeOf(name)} as it was applied, got an edited file; restore it, and put the change into a new file`,
+        `expected ${placeOf(name)} to be unchanged since it was applied, got an edited file; restore it, and put the change in a new file`,
       )
     }
     throw new WrongDatabase(
       name > newest
         ? `expected a database that this release supports, got one migrated by a newer release (${name}); use that release or a newer one`
-        : `expected ${placeOf(name)}, which was applied to the database, got no such file; restore it`,
+        : `${placeOf(name)} was applied to the database, but the file is missing; restore it`,
     )
   }
 }
@@ -290,7 +290,7 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
   const again = `then run ${npmRun('migrate')} again`
   if (codeOf(cause) === lockNotAvailable) {
     return new WrongDatabase(
-      `expected the view ${file.name} to be free for a moment, got constant reads; end long queries on it, ${again}`,
+      `the view ${file.name} cannot be replaced because queries keep reading it; end long queries on it, ${again}`,
       { cause },
     )
   }
@@ -299,7 +299,7 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
       ? "a view's columns cannot change; add new ones at the end"
       : `fix the cause, ${again}`
   return new WrongDatabase(
-    `expected sql/views/${file.path} to be put in place, got: ${reasonOf(cause)}; ${advice}`,
+    `sql/views/${file.path} could not be applied: ${reasonOf(cause)}; ${advice}`,
     { cause },
   )
 }

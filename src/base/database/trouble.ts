@@ -34,7 +34,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
 /** Error for a database that has lost data that this process read or wrote. Buying must stop. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
-    `expected the database to hold what was written to it, got an earlier state: ${found}; the database was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
+    `the database has returned to an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
   )
 }
 
@@ -57,7 +57,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
     const gone = codeOf(cause) !== null && troubleOf(cause) === 'away'
     if (!gone || cause instanceof Unreachable) throw cause
     const reason = reasonOf(cause)
-    throw new Unreachable(`expected ${what} to be reachable, got ${reason}; try again`, { cause })
+    throw new Unreachable(`${what} cannot be reached: ${reason}; try again`, { cause })
   }
 }
 

@@ -88,7 +88,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const [first, last, ...more] = between.split(/\.\.|,/)
   if (first === undefined || last === undefined || more.length > 0) {
     throw new Misuse(
-      `expected --between to name two days, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
+      `expected --between to name two dates, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
     )
   }
   return spanOf(readDay('between', first), readDay('between', last))
@@ -96,7 +96,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
 
 function spanOf(since: string | undefined, until: string | undefined) {
   if (since !== undefined && until !== undefined && since > until) {
-    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
+    throw new Misuse(`expected the earlier date first, got ${since} and ${until}; swap them`)
   }
   return { since, until }
 }
@@ -105,7 +105,7 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
   if (typed === undefined || typed === '') return undefined
   const day = typed.trim()
   if (isDay(day)) return day
-  throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
+  throw new Misuse(`expected --${flag} to be a date like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 
 function chosenLists({ conditions }: Slice): readonly string[] {

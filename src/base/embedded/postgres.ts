@@ -90,7 +90,7 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
     const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${state.data}`]
     const ended = await runAs(user, program(binaries, 'pg_ctl'), args)
     if (ended.code === 0) return true
-    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
+    throw new Unreachable(`the embedded PostgreSQL could not be stopped: ${ended.output}`)
   })
 }
 
@@ -153,7 +153,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
     if (answer === 'ours' || answer === 'empty') return running
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer for ${patienceMs / 1000} s: ${lastWords(state.data)}; run: ${npmRun('stack --')} stop, then try again`,
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer within ${patienceMs / 1000} s: ${lastWords(state.data)}; run: ${npmRun('stack --')} stop, then try again`,
       )
     }
     await pause(50)
@@ -180,7 +180,7 @@ async function startFresh(
     }
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; see ${join(state.data, 'server.log')}`,
+        `the embedded PostgreSQL could not be started in ${state.data}: ${lastWords(state.data)}; see ${join(state.data, 'server.log')}`,
       )
     }
     await pause(200)
@@ -236,7 +236,7 @@ async function makeCluster(server: Server, { data, password }: State, tuning: Tu
     ])
     if (ended.code !== 0) {
       throw new Unreachable(
-        `expected initdb to create a database in ${dirname(data)}, got: ${ended.output}; check the free space and the permissions of the folder`,
+        `initdb could not create a database in ${dirname(data)}: ${ended.output}; check the free space and the permissions of the folder`,
       )
     }
     renameSync(draft, data)
@@ -343,7 +343,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
     if (await canEnter(user, place)) return place
   }
   throw new WrongDatabase(
-    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to such a folder, or run as a user other than root`,
+    `found no folder in ${[home, ...publicFolders].join(', ')} that the database's user can access; set MILL_HOME to such a folder, or run as a user other than root`,
   )
 }
 
@@ -383,10 +383,9 @@ export function findBinaries(platform = process.platform, arch = process.arch): 
   } catch (cause) {
     const missing = isImage ? '' : `run: npm install ${name}, or `
     const install = isCheckout ? 'run npm ci without --omit=optional, or ' : missing
-    throw new WrongDatabase(
-      `expected the package ${name}, got an installation without it; ${install}${elsewhere}`,
-      { cause },
-    )
+    throw new WrongDatabase(`the package ${name} is not installed; ${install}${elsewhere}`, {
+      cause,
+    })
   }
   const folder = dirname(dirname(entry))
   const { version } = manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
@@ -416,7 +415,7 @@ export async function prepareBinaries(
   const second = await tryOut(copy)
   if (second.code === 0) return copy
   throw new WrongDatabase(
-    `expected the embedded PostgreSQL to run on this machine, got ${second.output.split('\n').at(-1)}; it needs glibc on Linux, or macOS: ${elsewhere}`,
+    `the embedded PostgreSQL cannot run on this machine: ${second.output.split('\n').at(-1)}; it requires Linux with glibc, or macOS: ${elsewhere}`,
   )
 }
 

@@ -100,7 +100,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
     if (service.pid === undefined || ended || Date.now() > deadline) {
       await end(home)
       throw new Unreachable(
-        `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; see ${files.log}`,
+        `the bundled search service could not be started: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; see ${files.log}`,
       )
     }
     await pause(25)
@@ -180,7 +180,7 @@ async function issueKey(options: BundledServiceOptions): Promise<Secret> {
     const [code] = (await once(keys, 'exit')) as [number | null]
     if (code !== 0) {
       throw new Unreachable(
-        `expected a key for the bundled search service, got exit ${code}: ${readIfThere(files.log)?.trim() ?? ''}`,
+        `could not create a key for the bundled search service (exit code ${code}): ${readIfThere(files.log)?.trim() ?? ''}`,
       )
     }
     const { key } = keyShape.parse(JSON.parse(readIfThere(files.out) ?? ''))

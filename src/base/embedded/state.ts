@@ -64,7 +64,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   while (!take(file, token)) {
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected ${file} to be free, got another command that uses it; stop that command, or delete the file`,
+        `another command is using ${file}; stop that command, or delete the file`,
       )
     }
     clearAbandoned(file)
@@ -174,7 +174,7 @@ export function openHome(home: string): string {
   } catch (cause) {
     if (codeOf(cause) === null) throw cause
     throw new Misuse(
-      `MILL_HOME: expected a folder that can be created and written, got ${reasonOf(cause)}; set MILL_HOME to a folder of your own`,
+      `MILL_HOME: expected a folder that can be created and written to, got ${reasonOf(cause)}; set MILL_HOME to a folder of your own`,
       { cause },
     )
   }

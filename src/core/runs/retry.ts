@@ -173,7 +173,7 @@ function sinceFlag(text: string, zone: string): Date {
   const [start] = isDay(text) ? instantsOf(zone, Date.parse(`${text}T00:00:00Z`)) : []
   if (start !== undefined) return new Date(start)
   throw new Misuse(
-    `expected --since to be a day like 2026-10-03 or a duration like 12h, got ${text}`,
+    `expected --since to be a date like 2026-10-03 or a duration like 12h, got ${text}`,
   )
 }
 

@@ -150,7 +150,7 @@ function readLine(line: Line, { zone, lookUpList }: Surroundings) {
       usual: zone,
     }),
     maxAgeMs: optional('max_age', readDuration, 'a duration like 12h, 90m or 0, at most 36500d'),
-    budget: optional('budget', wholeFrom(1), 'credits: a whole number from 1 up'),
+    budget: optional('budget', wholeFrom(1), 'credits: a whole number of at least 1'),
     priority: optional('priority', wholeFrom(1, 9), 'a priority from 1 to 9'),
     missed: cell('missed', wordCell(missedRules)),
     overlap: cell('overlap', wordCell(overlapRules)),

@@ -35,7 +35,7 @@ export async function runBudget({ options, env, closers }: Call<BudgetFlags>): P
     say(
       change.budget === null
         ? `list ${change.list} no longer has its own budget`
-        : `list ${change.list}: all its runs in one calendar month may use ${change.budget} credits in total`,
+        : `all runs of list ${change.list} in one calendar month may use ${change.budget} credits in total`,
     )
   }
   const rows = await readBudgets(mill)
@@ -82,7 +82,7 @@ async function readBudgets({ db, config, supplier }: Mill) {
 
 function formatBudgets(rows: Awaited<ReturnType<typeof readBudgets>>): string {
   if (rows.length === 0) {
-    return `No budget is set; to set one: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, enqueue --budget N`
+    return `No budgets are set; to set one, use MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N or enqueue --budget N`
   }
   const cells = rows.map(({ of, since, ...row }) => [
     ...[of, since ?? '', row.budget, row.gone, row.left],

@@ -47,8 +47,8 @@ export async function runDoctor({ options, env, closers }: Call): Promise<Exit> 
   await examine('api', () => checkApi(config))
   await examine('webhook', () =>
     config.webhook === null
-      ? 'none is set: no notice is sent when a run ends or the credit floor is reached'
-      : `${config.webhook.url.host}; ${npmRun('notify --')} --test sends it a message`,
+      ? 'not set, so no notices are sent when a run ends or the credit floor is reached'
+      : `${config.webhook.url.host}; ${npmRun('notify --')} --test sends a test notice`,
   )
   const ok = findings.every((finding) => finding.ok)
   if (options.json === true) printJson({ ok, checks: findings })
@@ -66,7 +66,7 @@ function checkNode(): string {
 
 function describeSettings({ sources }: Config): string {
   const set = [...sources].filter(([, { source }]) => source !== 'default')
-  if (set.length === 0) return 'all are at their defaults'
+  if (set.length === 0) return 'all have their default values'
   return set.map(([name, { shown, source }]) => `${name}=${shown} (${source})`).join(', ')
 }
 
@@ -92,11 +92,11 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
   const isNear = now.getTime() >= sent - mostClockMs && now.getTime() <= Date.now() + mostClockMs
   const checks = [
     [version >= leastPostgres, `expected PostgreSQL 15 or newer, got ${version}`],
-    [encoding === 'UTF8', `expected the encoding UTF8, got ${encoding}: create another database`],
-    [makes, 'expected a login that may create tables: grant it create on schema public'],
+    [encoding === 'UTF8', `expected the encoding UTF8, got ${encoding}; create another database`],
+    [makes, 'expected a login that is allowed to create tables; grant it create on schema public'],
     [
       isNear,
-      `expected the database's clock to match this machine's, got ${now.toISOString()}: synchronise both with a time server`,
+      `expected the database's clock to match this machine's, got ${now.toISOString()}; synchronise both with a time server`,
     ],
   ] as const
   const problems = checks.flatMap(([ok, problem]) => (ok ? [] : [problem]))
@@ -120,12 +120,14 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
 
 /** Sends a request without a key, which costs nothing. */
 async function checkApi({ api }: Config): Promise<string> {
-  if (api === null) return 'none is set: the bundled service answers (sandbox)'
+  if (api === null) return 'not set, so answers come from the bundled service (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)
   const answer = await fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
   await answer.body?.cancel()
   if (answer.status < 500) {
-    return `${api.url.host} answers; the key is checked by the first call, since a test request may cost credits`
+    return `${api.url.host} answers; the key is checked by the first call, because a test request may cost credits`
   }
-  throw new Misuse(`expected ${api.url.host} to answer, got ${answer.status}; try again later`)
+  throw new Misuse(
+    `expected ${api.url.host} to answer, got status ${answer.status}; try again later`,
+  )
 }

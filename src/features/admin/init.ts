@@ -10,7 +10,7 @@ import { isImage, root, workplace } from '../../base/root.ts'
 export async function runInit({ options }: Call): Promise<Exit> {
   if (isImage) {
     throw new Misuse(
-      'expected a folder to prepare, got the image, whose settings come from its environment; see docker-compose.yml of the project',
+      'this command is not available in the image, whose settings come from its environment; see docker-compose.yml in the project',
     )
   }
   const made = prepareFolder(workplace)

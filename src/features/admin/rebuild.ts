@@ -23,7 +23,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
     )
   }
   if (options.since !== undefined && !isDay(options.since)) {
-    throw new Misuse(`expected --since to be a day like 2026-10-03, got ${options.since}`)
+    throw new Misuse(`expected --since to be a date like 2026-10-03, got ${options.since}`)
   }
   const mill = await openMill({ config: readConfig(env), closers, say, name: 'rebuild' })
   if (options.days === true) return rebuildDays(mill, call)
@@ -56,10 +56,13 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   const reasons = [
     [
       left.begun,
-      'in progress in another process; if that process died, they can be taken over after 15 minutes',
+      'in progress in another process, which this command can take over after 15 minutes if that process has died',
     ],
-    [left.waiting, 'left out: a run of the same or an earlier day is still open'],
-    [left.open, 'without new sums: their data changed in the meantime, or the command was stopped'],
+    [left.waiting, 'left out because a run of the same or an earlier day is still open'],
+    [
+      left.open,
+      'without new sums because their data changed in the meantime or the command was stopped',
+    ],
   ] as const
   for (const [some, why] of reasons) if (some > 0) say(`${count(some, 'day')} ${why}`)
   if (left.open === 0) return exits.done

@@ -43,5 +43,5 @@ async function show(home: string, json: boolean): Promise<void> {
   print(`PostgreSQL: ${running ? 'running' : 'not running'}`)
   if (url !== null) print(`  address: ${url}\n  data: ${data}`)
   print(`search service: ${service.running ? `running at ${service.url}` : 'not running'}`)
-  if (!running && !isImage) say('any command that needs them starts them')
+  if (!running && !isImage) say('commands that need them start them automatically')
 }

@@ -372,7 +372,7 @@ function changeOf(
     case 'rival_passed':
       return `${rival} passed ${domain} ${where}: now ${rivalWords(now)}, previously ${rivalWords(base)}`
     case 'new_feature':
-      return `the answer ${where} shows ${feature}, which it did not before`
+      return `the answer ${where} shows ${feature}, which it did not show before`
     case 'wrong_page':
       return `${domain} ranks ${where} at ${after} with ${page} instead of ${query.target_page}`
     case 'share_fell':
@@ -399,7 +399,7 @@ function rivalWords({ rival, position, depth }: Measurement): string {
 /** Names the domain that took a lost position, or that lost a gained position. */
 function tookBy(way: Direction | null, other: string | null): string {
   if (other === null) return ''
-  return way === 'up' ? ` (the position of ${other})` : ` (${other} took its position)`
+  return way === 'up' ? ` (previously the position of ${other})` : ` (${other} took its position)`
 }
 
 /** Predefined question that shows both answers, as typed on the command line. */

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
-import { formatTable } from '../../base/cli/text.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { changing } from '../../base/database/reader-role.ts'
@@ -88,7 +88,8 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
-  if (rows.length > 0) say(`no rule of ${shipped} is in force: ${npmRun('alerts --')} load`)
+  if (rows.length > 0)
+    say(`no rules from ${shipped} are in force; to load them: ${npmRun('alerts --')} load`)
 }
 
 async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Promise<Exit> {
@@ -104,7 +105,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
     for (const { change, name } of changes) print(`${change}  ${name}`)
-    print(`${rules.length} in force${changes.length === 0 ? ', as before' : ''}`)
+    print(`${count(rules.length, 'rule')} in force${changes.length === 0 ? ', as before' : ''}`)
   }
   return exits.done
 }
@@ -125,11 +126,11 @@ async function findLists(db: Database, rows: readonly TableRow[]) {
 
 function formatAlerts(alerts: readonly AlertRow[]): string {
   if (alerts.length === 0)
-    return `No alert so far; ${npmRun('alerts --')} rules shows the rules in force.`
+    return `No alerts so far; ${npmRun('alerts --')} rules shows the rules in force.`
   const rows = alerts.map((one) => [one.id, one.run_date, one.state, one.alert, one.text])
   const heads = ['id', 'night', 'state', 'alert', 'text']
   const table = formatTable(heads, rows, { right: ['id'], widest: 160 })
-  return `${table}\n${npmRun('alerts --')} show ID has the evidence`
+  return `${table}\n${npmRun('alerts --')} show ID shows the evidence`
 }
 
 function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): string {
@@ -163,7 +164,7 @@ function answersOf(alert: AlertRow): string {
 
 function formatRules(rules: readonly AlertRule[]): string {
   if (rules.length === 0)
-    return `No rule is in force; ${npmRun('alerts --')} load reads inputs/config/alerts.csv.`
+    return `No rules are in force; to load inputs/config/alerts.csv: ${npmRun('alerts --')} load`
   const rows = rules.map((rule) => [
     ...[rule.name, rule.what, rule.threshold, rule.direction ?? '', rule.list ?? ''],
     ...[rule.tag ?? '', rule.domain ?? '', rule.rival ?? '', rule.feature ?? '', rule.confirm],

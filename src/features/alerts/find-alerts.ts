@@ -127,7 +127,10 @@ function summarise({ raised, run }: AlertCheck, answered: number): Headline {
   const headline = `${what} (${run.list}, ${run.run_date})`
   if (dropped >= badNight.queries && share >= badNight.share) {
     const undo = `${npmRun('trust --')} distrust --run ${run.id} --because "..."`
-    return { severity: 'high', headline: `${headline}; if it looks like a bad night: ${undo}` }
+    return {
+      severity: 'high',
+      headline: `${headline}; if this looks like a bad night, run: ${undo}`,
+    }
   }
   const shareFell = raised.some(({ what: kind }) => kind === 'share_fell')
   return { severity: share >= 0.05 || shareFell ? 'medium' : 'low', headline }

@@ -80,7 +80,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
     const { rule, on } = readRule({ cell, refuse, ...known })
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
-      refuse('alert', `a unique name, since line ${twin} has the same name`)
+      refuse('alert', `a unique name, but line ${twin} has the same name`)
     }
     lines.set(rule.name, twin ?? line)
     return on ? [rule] : []
@@ -129,7 +129,7 @@ function readRule(line: RuleLine) {
     what: what ?? 'left',
     threshold: threshold === undefined ? null : need('threshold', limitOf, threshold.expected),
     direction: read('direction', wayOf, '"up", "down" or nothing for both'),
-    list: read('list', listOf, 'a list that was enqueued before, or the path of one'),
+    list: read('list', listOf, 'the name of an enqueued list, or the path of a list file'),
     tag: cell('tag') || null,
     domain: read('domain', siteOf(anybody), siteShape),
     rival: read('rival', siteOf(true), siteShape),
@@ -154,7 +154,7 @@ function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void
     refuse('rival', 'the domain that passes ours, or * for any')
   }
   if (what === 'share_fell' && cell('list') !== '' && cell('tag') !== '') {
-    refuse('tag', 'a share of a list or of a label, not of both')
+    refuse('tag', 'the share of either a list or a label, not of both')
   }
 }
 
@@ -165,6 +165,6 @@ function headerProblems(rows: readonly TableRow[]): readonly string[] {
   const missing = (['alert', 'what'] as const).filter((column) => !names.includes(column))
   return [
     ...unknown.map((name) => `${name}: expected one of the columns ${alertColumns.join(', ')}`),
-    ...missing.map((name) => `${name}: expected this column, got no such column`),
+    ...missing.map((name) => `${name}: this column is missing`),
   ]
 }

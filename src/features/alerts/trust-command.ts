@@ -66,10 +66,10 @@ async function decide(db: Database, { options, args: [action, subject] }: TrustC
     throw new Misuse(`expected show, accept, distrust or undo, got ${JSON.stringify(action)}`)
   }
   const { because: reason = '', usual = false } = options
-  if (reason.trim() === '') throw new Misuse('expected a reason, got none: --because "..."')
+  if (reason.trim() === '') throw new Misuse('expected a reason, got none; add --because "..."')
   const trusted = action === 'accept'
   if (usual && (!trusted || options.answer !== undefined)) {
-    throw new Misuse('expected --usual with accept and a run, list or date')
+    throw new Misuse('--usual can only be used with accept and a run, list or date')
   }
   const targets = await findTargets(db, options)
   const marks = targets.map((target) => ({ ...target, trusted, usual, reason, made_by: by }))
@@ -105,7 +105,7 @@ async function findTargets(db: Database, options: TrustFlags) {
     .where('runs.state', 'in', ['done', 'cancelled'])
     .execute()
   if (targets.length > 0) return targets
-  throw new Misuse(`no finished run matches; ${npmRun('status')} lists runs`)
+  throw new Misuse(`no finished runs match; ${npmRun('status')} lists the runs`)
 }
 
 /** Judges these runs again, along with later runs that became suspect by comparison. Checks later alerts again. */

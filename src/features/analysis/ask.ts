@@ -118,7 +118,7 @@ async function nameDay(
   const { newest = null, greatest = null } = rows[0] ?? {}
   if (newest !== null && newest !== greatest) {
     warn(
-      `the day is ${newest}, the newest full day; ${greatest} has too few answers for a comparison`,
+      `the day shown is ${newest}, the newest full day; ${greatest} has too few answers for a comparison`,
     )
   }
   return values.with(day, newest)
@@ -209,17 +209,14 @@ function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
   if (error.code === timedOut) {
-    return new Misuse('expected an answer within the time limit, got none; increase --timeout', {
+    return new Misuse('there was no answer within the time limit; increase --timeout', {
       cause: error,
     })
   }
   if (error.code === notAllowed) return refuse(error)
-  return new Misuse(
-    `expected a question that the database can answer, got: ${error.message}${hint}`,
-    {
-      cause: error,
-    },
-  )
+  return new Misuse(`the database cannot run this question: ${error.message}${hint}`, {
+    cause: error,
+  })
 }
 
 function refuse(error: pg.DatabaseError): Misuse {
@@ -230,7 +227,7 @@ function refuse(error: pg.DatabaseError): Misuse {
       ? error.message
       : `${kept}, an internal table of querymill, which is neither shown nor exported`
   return new Misuse(
-    `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists what may be read`,
+    `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists what can be read`,
     { cause: error },
   )
 }
@@ -254,7 +251,7 @@ export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return
   throw new Misuse(
-    `expected SQL that only reads, got ${JSON.stringify(word)}; the desk refuses this word anywhere in a statement, but ${npmRun('sql')} on the server accepts it`,
+    `expected read-only SQL, got ${JSON.stringify(word)}; the desk refuses this word anywhere in a statement, but ${npmRun('sql')} on the server accepts it`,
   )
 }
 
@@ -277,7 +274,7 @@ export async function openAnalyst({
   try {
     const { login, database, more } = await look(pool)
     if (database !== installation) throw refused('the database of DATABASE_URL', 'another database')
-    if (more) throw refused('a login that may only read answers', `${login}, which may do more`)
+    if (more) throw refused('a login that can only read answers', `${login}, which can do more`)
     return pool
   } catch (error) {
     await pool.end()
@@ -287,7 +284,7 @@ export async function openAnalyst({
 
 function refused(expected: string, got: string): Misuse {
   return new Misuse(
-    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
+    `expected MILL_ANALYST_URL to name ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
   )
 }
 

@@ -49,7 +49,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const changes = await changing('our domains', () => changeDomains(mill.db, action, work))
   if (options.json === true) printJson({ changes })
   else if (changes.length === 0)
-    print(`nothing changed${action === 'end' ? `: ${subject} is not ours on that day` : ''}`)
+    print(`nothing was changed${action === 'end' ? `; ${subject} is not ours on that day` : ''}`)
   else for (const { change: kind, ...line } of changes) print(`${kind}  ${describe(line)}`)
   return exits.done
 }
@@ -107,7 +107,7 @@ async function showDomains(db: Database, json: boolean): Promise<Exit> {
   if (json) printJson({ domains })
   else if (domains.length === 0) {
     print(
-      `no domain is marked as ours yet; type: ${npmRun('domains --')} set example.com --label "Example"`,
+      `no domain is marked as ours yet; to mark one: ${npmRun('domains --')} set example.com --label "Example"`,
     )
   } else {
     const heads = ['domain', 'label', 'brand', 'whose', 'since', 'until']

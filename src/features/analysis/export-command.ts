@@ -43,7 +43,8 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { options, args, env, closers } = call
   const { to, question, where, raw = false, bom = false } = options
   const choose = readChoice({ question, where, args })
-  if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
+  if (to === undefined)
+    throw new Misuse('expected --to with a file, got nothing; use - for standard output')
   if (to === '-' && options.json === true) {
     throw new Misuse('expected --to FILE with --json, got --to -, which prints the rows to stdout')
   }
@@ -199,7 +200,7 @@ async function findRelation(db: Database, typed: string): Promise<string> {
     .slice(0, 5)
   throw new Misuse(
     `expected the name of a table or view, got ${JSON.stringify(typed)}; ${
-      near.length === 0 ? 'docs/schema.md lists them' : `perhaps ${near.join(', ')}`
+      near.length === 0 ? 'docs/schema.md lists them' : `did you mean ${near.join(' or ')}?`
     }`,
   )
 }

@@ -115,7 +115,7 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
     // The views contain domains in normalized form.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
-      `expected --${parameter} (${meaning}), got nothing; type ${npmRun('sql --')} ${name} --${parameter} …`,
+      `expected --${parameter} (${meaning}), got nothing; run: ${npmRun('sql --')} ${name} --${parameter} …`,
     )
   })
   return { values, slice }
@@ -197,7 +197,7 @@ function unknownQuestion(
   const advice =
     near.length === 0
       ? `${npmRun('sql')} lists the questions`
-      : `perhaps ${near.map(({ name }) => name).join(', ')}`
+      : `did you mean ${near.map(({ name }) => name).join(' or ')}?`
   return `expected the name of a question or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
 }
 

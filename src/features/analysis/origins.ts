@@ -32,7 +32,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
-  return `the views show live answers, but there are none; to see the others: --origins ${there}`
+  return `the views show live answers, but there are none; to see the others, use --origins ${there}`
 }
 
 /**

@@ -38,7 +38,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const [typed, ...flags] = args
   if (format === 'parquet' && process.stdout.isTTY) {
     throw new Misuse(
-      'expected --format parquet with the output in a file, got a terminal; add > answer.parquet',
+      '--format parquet cannot be printed to a terminal; to write a file, add > answer.parquet',
     )
   }
   if (typed === undefined) {

@@ -48,13 +48,13 @@ const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'a file in a folder that does not exist; create the folder first',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
   ELOOP: 'a link to itself; name another file',
-  EACCES: 'a place where this user may not write; name another place',
-  EPERM: 'a place where this user may not write; name another place',
-  EROFS: 'a place where nobody may write; name another place',
+  EACCES: 'a file that this user is not allowed to write; name another file',
+  EPERM: 'a file that this user is not allowed to write; name another file',
+  EROFS: 'a file on a read-only file system; name another file',
   ENXIO: 'a socket, or a device that does not exist; name a file',
   ENOSPC: 'no disk space left; free some, or choose another file',
   EDQUOT: 'no disk space left; free some, or choose another file',
-  EPIPE: 'a reader that closed the pipe before the end; start the reader again, then this command',
+  EPIPE: 'a pipe that its reader closed before the end; run both commands again',
 }
 
 /** Returns the format by the extension of a file or its link target, or null if the extension is unknown. */
@@ -164,8 +164,7 @@ function nullIfAbsent(error: unknown): null {
 function unwritable(shown: string, cause: unknown): unknown {
   const code = codeOf(cause)
   if (code === null) return cause
-  return new Misuse(
-    `expected ${shown} to be a file that can be written, got ${reasons[code] ?? code}`,
-    { cause },
-  )
+  return new Misuse(`expected ${shown} to be a writable file, got ${reasons[code] ?? code}`, {
+    cause,
+  })
 }

@@ -65,7 +65,7 @@ function readRequest({ older, to, back, check }: ArchiveOptions) {
     throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
   }
   if (to === undefined || to === '') {
-    throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
+    throw new Misuse('expected --to with a folder, got nothing; add --to FOLDER')
   }
   return { kind: 'leave', olderMs } as const
 }
@@ -100,7 +100,7 @@ async function moveDays(
   }
   if (kept !== null) {
     say(
-      `${kept.day} and later days stay: run ${kept.run} of that day is still open; ${npmRun('cancel --')} --run ${kept.run} --yes ends it`,
+      `${kept.day} and later days are kept because run ${kept.run} of that day is still open; to cancel it: ${npmRun('cancel --')} --run ${kept.run} --yes`,
     )
   }
   if (json === true) printJson({ dry_run: !yes, folder: path, days: gone, kept })
@@ -133,7 +133,7 @@ async function returnDays(
     }
     const { rows, files } = await bringBack({ client, engine, folder, installation }, day)
     done.push({ run_date, part, rows })
-    say(`${run_date}: ${rows} rows are back`)
+    say(`${run_date}: ${rows} rows were restored`)
     // Files that remain do no harm: the rows are restored, and archiving the day again would replace the files.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
@@ -141,7 +141,7 @@ async function returnDays(
   }
   if (json === true) printJson({ dry_run: !yes, days: done })
   const rows = done.reduce((sum, day) => sum + day.rows, 0)
-  const are = yes ? 'are back' : `would come back: ${addYesHint}`
+  const are = yes ? 'were restored' : `would be restored: ${addYesHint}`
   say(`${rows} rows of ${since}..${until} ${are}`)
   return exits.done
 }
@@ -170,7 +170,7 @@ function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: b
 }
 
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
-  if (days.length === 0) return 'no day to archive: the tables contain no day that is old enough'
+  if (days.length === 0) return 'no days to archive; the tables contain no days that are old enough'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
   return dry

@@ -155,7 +155,7 @@ async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
       await holdFiled(passage, { ...table, files })
     } catch (cause) {
       throw new Misuse(
-        `expected the files of ${table.table} to contain what was written, got something else: a value that Parquet cannot hold, such as a timestamp before Christ, or a failing disk; nothing was removed (${reasonOf(cause)})`,
+        `the files of ${table.table} do not contain what was written (${reasonOf(cause)}), because of a value that Parquet cannot store, such as a BC timestamp, or a failing disk; nothing was removed`,
         { cause },
       )
     }
@@ -212,7 +212,7 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
     if (strange.length > 0) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
     throw new Misuse(
-      `expected ${path} to be left behind by an interrupted archive, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
+      `expected ${path} to come from an interrupted archive command, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
       { cause },
     )
   }
@@ -248,7 +248,7 @@ async function enterDay(tools: ArchiveTools, manifest: Manifest, day: ArchivedDa
   )
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(
-      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} answers with ${rows} rows; nothing was changed: ${npmRun('verify')} says more`,
+      `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to be restored, got ${back} answers with ${rows} rows; nothing was changed: ${npmRun('verify')} shows details`,
     )
   }
   // Sums that were computed without the day are deleted, so that they are computed again.
@@ -282,7 +282,7 @@ async function heldColumns(client: PoolClient, { table, columns }: ManifestTable
     const now = there.find((column) => column.name === name)
     if (now?.typeName !== type) {
       throw new WrongDatabase(
-        `expected ${table} to have a column ${name} of type ${type} as when the day was archived, got ${now?.typeName ?? 'none'}; nothing was changed`,
+        `expected ${table} to have a column ${name} of type ${type}, as when the day was archived, got ${now?.typeName ?? 'none'}; nothing was changed`,
       )
     }
     return !now.generated

@@ -45,7 +45,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      `expected no other command on this database's archive, got another ${npmRun('archive')}, or a query that reads it; wait until it has ended`,
+      `another ${npmRun('archive')}, or a query that reads the archive, is running on this database; wait until it has ended`,
       { cause },
     )
   } finally {
@@ -157,11 +157,11 @@ export const movedTables = archivedTables.filter(({ kind }) => kind === 'moved')
 
 /** Descriptions of the data that is never archived. Each manifest lists them. */
 export const leftOut = [
-  'calls, accounts, stops and every other ledger table: they stay',
-  'lists and their settings for queries: they stay',
-  'sums of finished days: they stay',
-  'answers that a later day still uses: they stay until that day is archived',
-  `bodies whose rows the tables rejected: ${npmRun('reparse')} needs them`,
+  'calls, accounts, stops and all other ledger tables are kept',
+  'lists and their settings for queries are kept',
+  'sums of finished days are kept',
+  'answers that a later day still uses are kept until that day is archived',
+  `bodies whose rows the tables rejected are kept for ${npmRun('reparse')}`,
 ]
 
 interface ArchivedColumn {

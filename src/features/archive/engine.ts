@@ -126,7 +126,7 @@ async function loadDuck() {
     return await import('@duckdb/node-api')
   } catch (cause) {
     throw new Misuse(
-      `expected the package that reads and writes archive files, got ${reasonOf(cause).split('\n')[0]}; run: npm install @duckdb/node-api`,
+      `the package that reads and writes archive files could not be loaded: ${reasonOf(cause).split('\n')[0]}; run: npm install @duckdb/node-api`,
       { cause },
     )
   }

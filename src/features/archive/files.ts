@@ -51,7 +51,7 @@ export function hashFile(path: string): string {
   try {
     for (const bytes of chunksOf(path)) hash.update(bytes)
   } catch (cause) {
-    const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
+    const got = codeOf(cause) === 'ENOENT' ? 'no such file' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
       `expected the archive file ${path}, got ${got}; nothing was changed: restore the file`,
       { cause },
@@ -62,7 +62,7 @@ export function hashFile(path: string): string {
 
 function altered(what: string, expected: string, got: string): Misuse {
   return new Misuse(
-    `expected ${what} as it was written (${expected}), got ${got}; nothing was changed: restore the original file`,
+    `expected ${what} to be unchanged (${expected}), got ${got}; nothing was changed: restore the original file`,
   )
 }
 
@@ -131,7 +131,7 @@ export function parseManifest(text: string, path: string, installation: string):
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder`,
+      `expected an archive of this database, got ${path}, which belongs to another installation (${read.data.installation}); name another folder`,
     )
   }
   return read.data
@@ -155,7 +155,7 @@ export async function readManifest(
   const text = await folder.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got nothing there; if the archive was moved, name its new location`,
+      `expected the manifest of ${day.run_date} at ${path}, got no such file; if the archive was moved, name its new folder`,
     )
   }
   const hash = sha256Of(text)

@@ -164,7 +164,9 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
     if (archive === undefined) return undefined
-    throw new Misuse('expected --with-archive together with --archive, got --archive alone; add it')
+    throw new Misuse(
+      'expected --with-archive together with --archive, got --archive alone; add --with-archive',
+    )
   }
   return {
     span: archived === undefined ? undefined : readDayRange('archived', archived),
@@ -176,7 +178,7 @@ export function readDayRange(flag: string, typed: string) {
   const [since = '', until = since, ...more] = typed.split('..')
   if (isDay(since) && isDay(until) && since <= until && more.length === 0) return { since, until }
   throw new Misuse(
-    `expected --${flag} to name a day or two, as in 2026-01-01..2026-01-31, got ${JSON.stringify(typed)}`,
+    `expected --${flag} to name a day or a range of days, as in 2026-01-01..2026-01-31, got ${JSON.stringify(typed)}`,
   )
 }
 
@@ -201,7 +203,7 @@ async function addTables(client: PoolClient, tables: readonly string[]): Promise
     await client.query('rollback')
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'expected the answer tables to be free for a moment, got another process that changes or vacuums them; run the same command again',
+      'the answer tables are locked by another process that changes or vacuums them; run the same command again',
       { cause },
     )
   }

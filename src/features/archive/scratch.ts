@@ -102,7 +102,7 @@ const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left',
   EDQUOT: 'no space left',
   ENOTDIR: 'a path that uses a file as a folder',
-  EEXIST: 'something else there',
+  EEXIST: 'a file instead of a folder',
 }
 
 /** Error for a location that can't be written to. `instead` names the flag or setting that chooses another location. */

@@ -115,8 +115,8 @@ function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
 export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[] {
   if (lists.length === 0) {
     return [
-      'no list has an adaptive cadence: every query is asked every night',
-      `to see what one would save and miss: ${npmRun('cadence --')} --backtest`,
+      'no list has an adaptive cadence, so every query is asked every night',
+      `to see what an adaptive cadence would save and miss: ${npmRun('cadence --')} --backtest`,
       "to turn it on, write adaptive into a schedule's cadence column",
     ]
   }
@@ -139,7 +139,7 @@ function intervalWords(intervals: readonly number[]): string {
 }
 
 function backtestLines(tests: readonly Backtest[]): readonly string[] {
-  if (tests.length === 0) return ['no list has been answered yet: there is nothing to replay']
+  if (tests.length === 0) return ['no list has answers yet, so there is nothing to replay']
   return tests.flatMap((test) => [...wholeLines(test), ''])
 }
 
@@ -158,9 +158,9 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
     `  moves        ${whole.moves} into or out of the top 10, as a daily cadence sees them`,
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
     `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
-    `  never        ${whole.never}, since they were undone before the query was asked again: ${range(whole.never_seen)}`,
+    `  never        ${whole.never}, because they were reversed before the query was asked again: ${range(whole.never_seen)}`,
     ...tagTable(tags),
-    '  in parentheses: 95 % bounds (Wilson, all moves of a query as one cluster)',
+    '  in parentheses: 95 % confidence limits (Wilson, all moves of a query as one cluster)',
   ]
 }
 

@@ -82,12 +82,12 @@ export async function runDemo(
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
-  say('SANDBOX: the bundled service answers; no credits are spent')
+  say('SANDBOX: answers come from the bundled service; no credits are spent')
   // The configured API is ignored, because a demo must never call a paid API.
   const config = { ...readConfig(env), api: null, account: null }
   const mill = await openMill({ config, closers, say, name: 'demo', ...workerPool })
   const drainOptions = { signal, report: say }
-  say('reading inputs/keywords.csv, buying an answer for each query')
+  say('reading inputs/keywords.csv and buying an answer for each query')
   let summary = await runSample(mill, drainOptions)
   if (nights > 0 && summary.finish === 'completed') {
     const wanted = { ...drainOptions, nights, faults, first, cadence }

@@ -86,7 +86,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const more = queries.length - shown.length
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
-    `from        ${count(answered, 'answer')} of ${whose}, which name ${count(candidates, 'related search')} that you never asked`,
+    `from        ${count(answered, 'answer')} of ${whose}, which name ${count(candidates, 'related search')} that you have never asked`,
     `looked at   ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
     queryTable(shown),
     ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
@@ -143,7 +143,7 @@ function balanceLine({ preview: { balance } }: Takeable): string {
   if (remaining === null) {
     return `balance     unknown until the first answer; credit floor: ${formatNumber(floor)}`
   }
-  const short = after !== null && after < floor ? ': work stops there' : ''
+  const short = after !== null && after < floor ? '; work stops at the floor' : ''
   return `balance     ${formatNumber(remaining)} now, ${after === null ? 'unknown' : formatNumber(after)} after; credit floor: ${formatNumber(floor)}${short}`
 }
 
@@ -167,23 +167,23 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
     case 'waiting': {
       const open = state.rounds.reduce((sum, one) => sum + one.open, 0)
       return [
-        `round ${round} is queued: the next round waits for answers to ${count(open, 'query')} in the list ${JSON.stringify(into)}`,
+        `round ${round} is queued; the next round waits for answers to ${count(open, 'query')} in the list ${JSON.stringify(into)}`,
         ...(lowered === null
           ? []
-          : [`run ${run} may use ${count(lowered, 'credit')} in all from now on`]),
+          : [`run ${run} may now use at most ${count(lowered, 'credit')} in all`]),
         `next        ${work}, then run the same command again`,
       ]
     }
     case 'spent':
       return [
-        `${formatNumber(state.used)} of ${count(credits, 'credit')} are used, which leaves too few for another query; to continue, raise --credits`,
+        `${formatNumber(state.used)} of ${count(credits, 'credit')} have been used, which leaves too few for another query; to continue, raise --credits`,
       ]
     case 'exhausted': {
       const { found } = outcome
       const texts = count(found?.looked ?? 0, 'related text')
       const leftOut = found === null ? '' : leftOutNote(found)
       return [
-        `nothing is left to buy: the answers to the list ${JSON.stringify(order.list)} name ${texts} that you never asked${leftOut}`,
+        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} name ${texts} that you have never asked${leftOut}`,
       ]
     }
     default:
@@ -211,8 +211,11 @@ function lessonLine(rounds: readonly RoundYield[]): string[] {
   const [before, newest] = rounds.filter((round) => round.new_domains_per_credit !== null).slice(-2)
   if (before === undefined) return []
   const { round, new_domains_per_credit: found } = newest ?? before
-  const after = newest === undefined ? '' : ` after ${rate(before.new_domains_per_credit)}`
-  return [`round ${round} brought ${rate(found)} new domains per credit${after}`]
+  const after =
+    newest === undefined
+      ? ''
+      : `, compared with ${rate(before.new_domains_per_credit)} in the previous round`
+  return [`round ${round} found ${rate(found)} new domains per credit${after}`]
 }
 
 function rate(value: number | null): string {

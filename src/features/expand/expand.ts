@@ -75,7 +75,7 @@ export async function expand(desk: ExpandDesk, order: ExpandOrder, prompts: Expa
     if (outcome !== null) return outcome
   }
   throw new Misuse(
-    `expected no other expand of ${order.list}, got one at each attempt; run the same command again`,
+    `another expand of ${order.list} was running at each attempt; run the same command again`,
   )
 }
 
@@ -131,7 +131,7 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
   const outcome = { state, round, run: null, found, again: 0, lowered: null }
   if (found.answered === 0 && step.from === 0) {
     throw new Misuse(
-      `expected readable answers to queries of the list ${JSON.stringify(order.list)} from ${desk.supplier.api}, got none; buy them first: ${npmRun('work --')} --drain, or ${npmRun('retry --')} --list ${typed(order.list)}`,
+      `expected readable answers to queries in the list ${JSON.stringify(order.list)} from ${desk.supplier.api}, got none; buy them first: ${npmRun('work --')} --drain, or ${npmRun('retry --')} --list ${typed(order.list)}`,
     )
   }
   if (queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
@@ -283,13 +283,13 @@ async function findLists(db: Database, order: ExpandOrder) {
   const from = await expandedFrom(db, list)
   if (from !== null) {
     throw new Misuse(
-      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which holds related searches of ${JSON.stringify(from)}; to continue from these, expand ${JSON.stringify(from)} with a greater --depth`,
+      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which contains related searches of ${JSON.stringify(from)}; to continue from these, expand ${JSON.stringify(from)} with a larger --depth`,
     )
   }
   const { id: into, source } = (await knownList(db, order.into)) ?? { id: 0, source: '' }
   if (source === '') return { list, into }
   throw new Misuse(
-    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list read from ${source}; use --as with another name`,
+    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list read from ${source}; choose another name with --as`,
   )
 }
 

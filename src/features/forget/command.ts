@@ -40,15 +40,13 @@ export async function runForget({ options, env, closers }: Call<ForgetFlags>): P
   if (options.yes !== true) return preview(db, options)
   const ended = await aloneForgetting(db, () => forget(db, options))
   if (ended !== null) return ended
-  throw new Misuse(
-    'expected no other forget at the same time, got another; wait until it has ended',
-  )
+  throw new Misuse('another forget is running; wait until it has ended')
 }
 
 async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   if (left.queries + left.words > 0) {
-    say('an earlier forget was interrupted; the next one with --yes completes it first')
+    say('an earlier forget was interrupted; the next forget with --yes completes it first')
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
   const { kind } = found.subject
@@ -59,7 +57,7 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     printJson({ kind, subject: found.said, dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
-  print(`${found.said}: nothing was changed. Rows that would be deleted or emptied, at most:`)
+  print(`${found.said}: nothing was changed. At most, these rows would be deleted or emptied:`)
   for (const { q, location, hl, gl, num, device } of found.queries) {
     print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
   }
@@ -73,13 +71,13 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   const resumed = left.queries + left.words > 0
   if (resumed) {
-    say('completing an earlier removal that was interrupted')
+    say('completing an earlier forget that was interrupted')
     await finishForgetting(db, showProgress())
   }
   const found = await findSubject(db, flags)
   if (found === null) {
     if (!resumed) return refuseUnknown(db, flags)
-    say('nothing else has that name')
+    say('there is nothing else to forget with that name')
     return exits.done
   }
   const { subject, said } = found
@@ -88,20 +86,18 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   if (obstacle !== null) throw new Misuse(obstacle)
   const gone = await forgetSubject(db, subject, showProgress())
   if (kind === 'list' && !(await sealList(db, subject.list))) {
-    throw new Misuse(
-      `expected ${said} to stay unchanged, got a list that was read again; run the same command again`,
-    )
+    throw new Misuse(`${said} was read again in the meantime; run the same command again`)
   }
   if (flags.json === true) printJson({ kind, subject: said, dry_run: false, tables: filled(gone) })
   else showTables(gone)
-  say(`${said} is forgotten; ${npmRun('verify')} checks the ledger`)
+  say(`${said} was forgotten; ${npmRun('verify')} checks the ledger`)
   return exits.done
 }
 
 async function blockerOf(db: Database, subject: Forgettable): Promise<string | null> {
   const { days, since, until } = await awayDaysOf(db, subject)
   if (days > 0) {
-    return `expected no trace of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: ${npmRun('archive --')} --back ${since}..${until} --yes`
+    return `expected no trace of it in the archive, got ${count(days, 'day')} that may contain it; restore them, run forget, and archive them again. To restore them: ${npmRun('archive --')} --back ${since}..${until} --yes`
   }
   return blockerSentence(subject, await readBlockers(db, subject))
 }
@@ -131,7 +127,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
   if (run !== undefined) {
     const more = others.length === 0 ? '' : ` and ${count(others.length, 'other')}`
-    return `expected no open run with ${what}, got run ${run}${more}; finish it (${npmRun('work --')} --drain), or cancel it: ${npmRun('cancel --')} --run ${run} --yes`
+    return `expected no open run with ${what}, got run ${run}${more}; finish the run (${npmRun('work --')} --drain), or cancel it: ${npmRun('cancel --')} --run ${run} --yes`
   }
   if (way.calls > 0) {
     return `expected no answer to ${what} to be pending, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
@@ -144,12 +140,12 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
 /** Notes on data that remains in the database, and on data that this command can't reach. */
 async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
   const shared = subject.kind === 'list' ? await countShared(db, subject.list) : 0
-  const kept = `${shared} of its queries are in other lists too: they stay, with all their answers`
+  const kept = `${shared} of its queries are also in other lists and are kept, with all their answers`
   return [
     ...(shared > 0 ? [kept] : []),
-    'the ledger stays: every call and run with its cost, without the query',
-    `the sums of finished days are deleted, and computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
-    'a query that is enqueued again is new, and is bought again; a list whose file still has it adds it back when it is read',
+    'the ledger keeps every call and run with its cost, but without the query',
+    `the sums of finished days are deleted, and are computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
+    'a query that is enqueued again counts as new and is bought again; a list file that still contains it adds it again when the file is read',
     'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and what the search service keeps',
   ]
 }
@@ -182,7 +178,7 @@ async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
     throw new Misuse(
-      `expected --list to be a list, got ${flags.list}, the remains of a forgotten list`,
+      `expected --list to be a list, got ${flags.list}, which is what remains of a forgotten list`,
     )
   }
   throw new Misuse(

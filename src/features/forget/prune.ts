@@ -33,7 +33,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   )
   if (unread > 0) {
     say(
-      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed; ${npmRun('reparse')} needs their bodies`,
+      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed, which ${npmRun('reparse')} cannot repair without them`,
     )
   }
   return exits.done

@@ -23,7 +23,7 @@ export async function runNotify({ options, env, closers }: Call<NotifyFlags>): P
   const notices = await listNotices(mill.db, limit)
   if (options.json === true) printJson({ webhook: config.webhook !== null, notices })
   else print(formatNotices(notices))
-  if (config.webhook === null) say('MILL_WEBHOOK is not set: no notices are sent')
+  if (config.webhook === null) say('MILL_WEBHOOK is not set, so no notices are sent')
   return exits.done
 }
 
@@ -32,7 +32,7 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
     throw new Misuse('expected MILL_WEBHOOK to be an address, got nothing; set it')
   }
   const id = randomUUID()
-  const text = 'querymill: a test; notices about nights, stops and alerts will arrive here'
+  const text = 'querymill: test notice; notices about nights, stops and alerts will arrive here'
   const notice = { id, kind: 'test', text, at: new Date().toISOString(), fields: {} }
   try {
     const posted = await post(webhook, notice)

@@ -30,7 +30,7 @@ interface MetricsOptions {
 /** Metrics by name, each with its meaning and its label name. No label is a query: there are too many queries. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
-  credits_above_floor: ['Balance less the floor in force: what can still be spent.'],
+  credits_above_floor: ['Balance minus the floor in force, which is what can still be spent.'],
   credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
   credits_used_total: ["Credits used by all the account's calls so far."],
   calls_in_flight: ['Calls in flight across all workers.'],
@@ -56,7 +56,7 @@ const described = {
   last_night_suspect: ["1 while the list's newest ended run is suspect.", 'list'],
   forecast_day_credits: ['Credits forecast for the 24 hours after the last forecast.'],
   forecast_days_to_floor: [
-    'Days until the credit floor is reached, by the last forecast; absent while it is not reached within thirty.',
+    'Days until the credit floor is reached, according to the last forecast; absent if it is not reached within 30 days.',
   ],
   forecast_timestamp_seconds: ['When the forecast was last computed.'],
   notices_waiting: ['Notices that the webhook has not accepted yet.'],
@@ -74,7 +74,7 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
   collectDefaultMetrics({ register: registry })
   const duration = new Histogram({
     name: 'querymill_api_request_duration_seconds',
-    help: 'Time from sending a paid request to its whole answer.',
+    help: 'Time from sending a paid request to receiving its whole answer.',
     buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60],
     registers,
   })

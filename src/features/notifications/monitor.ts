@@ -86,7 +86,7 @@ export async function startHealth(options: HealthOptions) {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
         new Misuse(
-          `MILL_METRICS_PORT: expected a free port, got ${options.port}, which cannot be used (${cause.code ?? cause.message}); each process needs a port of its own`,
+          `MILL_METRICS_PORT: expected a free port, got ${options.port}, which cannot be used (${cause.code ?? cause.message}); each process needs its own port`,
           { cause },
         ),
       )

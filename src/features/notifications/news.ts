@@ -288,7 +288,7 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   const tasks = found === undefined ? 0 : await countOpenTasks(db)
   if (found === undefined || tasks === 0) return []
   const { since } = found
-  const said = `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (${npmRun('work')})`
+  const said = `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}; to start one: ${npmRun('work')}`
   const subject = since.toISOString()
   return [{ kind: 'work_unattended', subject, said, fields: { tasks, since } }]
 }

@@ -101,9 +101,9 @@ function checkLines(checks: readonly Check[]): readonly string[] {
 function creditsLine(account: Conservation): string {
   const { opening, used, unknown, unexplained, added, closing } = account
   const parts = [
-    [opening, 'at first'],
+    [opening, 'at the start'],
     [used, 'used'],
-    [unknown, 'perhaps used by calls with an unknown outcome'],
+    [unknown, 'possibly used by calls with an unknown outcome'],
     [unexplained, 'external spend'],
     [added, 'added'],
     [closing, 'left'],
@@ -116,7 +116,7 @@ function creditsLine(account: Conservation): string {
 const beyondProof = [
   'that the API charged what its answers report; only its own records show that',
   'a body that was changed together with its rows, its call and the sums',
-  'which lines of a file were duplicates, where one line gave several queries',
+  'which lines of a file were duplicates, if one line produced several queries',
   'answers and calls that were removed with everything that names them',
 ]
 

@@ -27,7 +27,7 @@ describe('a flag', () => {
   test('with a count does not accept zero', () => {
     expect(countFlag('runs', '3')).toBe(3)
     for (const text of ['0', '-3', '2.5', 'three']) {
-      const message = `expected --runs to be a whole number from 1 up, got ${text}`
+      const message = `expected --runs to be a whole number of at least 1, got ${text}`
       expect(() => countFlag('runs', text)).toThrow(message)
     }
   })

@@ -110,7 +110,7 @@ describe('migrations', () => {
     await migrateDatabase(pool)
     writeFileSync(join(folder, 'schema', 'lists.sql'), '-- Edited.')
     await expect(migrateDatabase(pool, readMigrations(folder))).rejects.toThrow(
-      /^expected sql\/schema as it was applied, got an edited file/,
+      /^expected sql\/schema to be unchanged since it was applied, got an edited file/,
     )
   })
 

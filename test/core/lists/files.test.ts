@@ -68,7 +68,7 @@ describe('the files of a call', () => {
 
   test('that cannot be read are refused with what to do', async () => {
     await expect(openFile(join(folder, 'no.csv'), 'no.csv')).rejects.toThrow(
-      'expected no.csv to be a readable file, got nothing there',
+      'expected no.csv to be a readable file, got a path that does not exist',
     )
     await expect(openFile(join(folder, 'deep'), 'deep')).rejects.toThrow('got a folder')
     await expect(openFile('/dev/zero', '/dev/zero')).rejects.toThrow('got a device')

@@ -170,13 +170,17 @@ describe('a mistyped argument', () => {
     ['cancel', ['--run', '1', '--list', 'test'], 'got both'],
     ['cancel', ['--list', 'nosuch'], '"nosuch"; existing lists: test'],
     ['retry', ['--tag', 'nosuch'], '"nosuch"; existing tags: none'],
-    ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a duration like 12h, got monday'],
+    ['retry', ['--since', 'monday'], 'a date like 2026-10-03 or a duration like 12h, got monday'],
     [
       'retry',
       ['--since', '2026-02-30'],
-      'a day like 2026-10-03 or a duration like 12h, got 2026-02-30',
+      'a date like 2026-10-03 or a duration like 12h, got 2026-02-30',
     ],
-    ['retry', ['--budget', 'much'], 'expected --budget to be a whole number from 1 up, got much'],
+    [
+      'retry',
+      ['--budget', 'much'],
+      'expected --budget to be a whole number of at least 1, got much',
+    ],
   ])('%s %s exits with 2 and lists the valid values', async (job, flags, said) => {
     const { mill } = await openScene()
     await mill.plan(['shoes'])
@@ -257,7 +261,7 @@ describe('a list that is cancelled', () => {
     await mill.plan(queries(4), { list: 'other' })
     const preview = await runCommand('cancel', ['--list', 'test'], mill.env)
     expect(preview.stderr).toContain(
-      `run ${first} would be cancelled with 2 open tasks: nothing was changed; to do it, add --yes`,
+      `run ${first} would be cancelled with 2 open tasks: nothing was changed; to go ahead, add --yes`,
     )
     expect(await mill.states()).toEqual({ open: 9 })
     const flags = ['--list', 'test', '--yes', '--json']

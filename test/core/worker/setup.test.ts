@@ -50,7 +50,7 @@ test('a stop for lack of credits is retried as often as the settings say, and at
   expect(renewalAfter(noon)).toBe(noon + hour)
   const late = Date.parse('2026-11-30T23:30Z')
   expect(renewalAfter(late)).toBe(late + hour / 2)
-  expect(() => spender({ MILL_PROBE_EVERY: '10ms' })).toThrow('a duration from 1s up')
+  expect(() => spender({ MILL_PROBE_EVERY: '10ms' })).toThrow('a duration of at least 1s')
 })
 
 test('no renewal is known if none is configured', () => {

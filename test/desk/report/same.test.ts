@@ -62,7 +62,7 @@ describe('report and desk', () => {
         'Share of voice of us.com, day by day',
         'Queries for which us.com ranks 1 to 3, 4 to 10 or further down, day by day',
       ],
-      ['Positions in numbers', 'Who took it', 'Rivals'],
+      ['Positions in numbers', 'Clicks exchanged with other domains', 'Rivals'],
     ],
     ['/lists/1', ['Planned and answered queries of main, day by day'], ['Coverage day by day']],
   ])(

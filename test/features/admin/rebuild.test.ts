@@ -58,7 +58,9 @@ describe('npm run rebuild -- --days', () => {
     const { code, stderr, stdout } = await rebuild('--days', '--json')
     expect(JSON.parse(stdout)).toEqual({ days: 1, open: 0, begun: 1, waiting: 2 })
     expect(stderr).toContain('1 day in progress in another process')
-    expect(stderr).toContain('2 days left out: a run of the same or an earlier day is still open')
+    expect(stderr).toContain(
+      '2 days left out because a run of the same or an earlier day is still open',
+    )
     expect(code).toBe(0)
     expect(await keptDays()).toEqual(['2026-01-01'])
   })
@@ -94,7 +96,7 @@ describe('npm run rebuild -- --days', () => {
     const wrong = await rebuild('--days', '--since', '2026-02-30')
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
-      'error: expected --since to be a day like 2026-10-03, got 2026-02-30\n',
+      'error: expected --since to be a date like 2026-10-03, got 2026-02-30\n',
     ])
     const alone = await rebuild('--since', '2026-01-01')
     expect(alone.code).toBe(2)

@@ -31,15 +31,19 @@ afterAll(() => database.close())
 
 describe('npm run alerts', () => {
   test('activates the rules of a file, all of them or none, and says what changed', async () => {
-    expect((await alerts()).stdout).toMatch(/^No alert so far; npm run alerts -- rules/)
-    expect((await alerts('rules')).stdout).toMatch(/^No rule is in force; npm run alerts -- load/)
+    expect((await alerts()).stdout).toMatch(/^No alerts so far; npm run alerts -- rules/)
+    expect((await alerts('rules')).stdout).toMatch(
+      /^No rules are in force; to load .*alerts\.csv: npm run alerts -- load/,
+    )
     const shipped = await alerts('load')
-    expect([shipped.code, shipped.stdout]).toEqual([0, '0 in force, as before\n'])
+    expect([shipped.code, shipped.stdout]).toEqual([0, '0 rules in force, as before\n'])
     writeFileSync(
       join(home, 'mine.csv'),
       'alert,what,threshold,domain\nlost,left,,ours.com\nfell,moved,3,ours.com\n',
     )
-    expect((await alerts('load', 'mine.csv')).stdout).toBe('added  lost\nadded  fell\n2 in force\n')
+    expect((await alerts('load', 'mine.csv')).stdout).toBe(
+      'added  lost\nadded  fell\n2 rules in force\n',
+    )
     writeFileSync(
       join(home, 'bad.csv'),
       'alert,what,threshold,list\nkept,left,,nowhere\nfell,moved,-3,\n',
@@ -48,7 +52,7 @@ describe('npm run alerts', () => {
     expect([bad.code, bad.stderr.trim().split('\n')]).toEqual([
       2,
       [
-        'error: bad.csv:2: list: expected a list that was enqueued before, or the path of one, got "nowhere"',
+        'error: bad.csv:2: list: expected the name of an enqueued list, or the path of a list file, got "nowhere"',
         'bad.csv:3: threshold: expected a whole number of positions from 1 to 100, got "-3"',
       ],
     ])

@@ -98,15 +98,15 @@ describe('a file of rules', () => {
       'alerts.csv:2: what: expected one of entered, left, moved, crossed, share_fell, rival_passed, new_feature, wrong_page, got "vanished"',
       'alerts.csv:3: threshold: expected a whole number of positions from 1 to 100, got "0"',
       'alerts.csv:3: direction: expected "up", "down" or nothing for both, got "sideways"',
-      'alerts.csv:3: list: expected a list that was enqueued before, or the path of one, got "elsewhere"',
+      'alerts.csv:3: list: expected the name of an enqueued list, or the path of a list file, got "elsewhere"',
       'alerts.csv:3: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "https://x.com/a"',
       'alerts.csv:3: confirm: expected a number of consecutive answers, from 1 to 7, got "9"',
       'alerts.csv:3: on: expected "yes" or "no", got "perhaps"',
       'alerts.csv:4: threshold: expected the last position that counts as top, from 1 to 100, got nothing',
-      'alerts.csv:4: alert: expected a unique name, since line 3 has the same name, got "fell"',
+      'alerts.csv:4: alert: expected a unique name, but line 3 has the same name, got "fell"',
       'alerts.csv:5: threshold: expected percent of the share, above 0 and at most 100, got "140"',
       'alerts.csv:5: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "*"',
-      'alerts.csv:5: tag: expected a share of a list or of a label, not of both, got "brand"',
+      'alerts.csv:5: tag: expected the share of either a list or a label, not of both, got "brand"',
       'alerts.csv:6: direction: expected nothing for rival_passed, got "up"',
       'alerts.csv:6: rival: expected the domain that passes ours, or * for any, got nothing',
       'alerts.csv:7: threshold: expected nothing for new_feature, got "2"',
@@ -121,7 +121,7 @@ describe('a file of rules', () => {
     expect(await problems('name,what,treshold\nlost,left,\n')).toEqual([
       expect.stringMatching(/^alerts.csv:1: name: expected one of the columns alert, what, /),
       expect.stringMatching(/^alerts.csv:1: treshold: expected one of the columns /),
-      'alerts.csv:1: alert: expected this column, got no such column',
+      'alerts.csv:1: alert: this column is missing',
       expect.stringMatching(/^alerts.csv:2: alert: expected a short name/),
     ])
   })

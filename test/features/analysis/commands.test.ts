@@ -114,7 +114,7 @@ describe('commands for analysts', () => {
     expect(lines).toHaveLength(21)
     const wrong = await call('export', 'mover', '--to', 'w.csv')
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toMatch(/perhaps analysis.movers/)
+    expect(wrong.stderr).toMatch(/did you mean analysis.movers/)
     expect(() => readFileSync(join(home, 'w.csv'))).toThrow(/ENOENT/)
   })
 
@@ -193,7 +193,7 @@ describe('commands for analysts', () => {
       const { code, stderr } = await call(args[0], ...args.slice(1), '--to', 'deep')
       expect(code).toBe(2)
       expect(stderr).toBe(
-        'error: expected deep to be a file that can be written, got a folder; name a file in it\n',
+        'error: expected deep to be a writable file, got a folder; name a file in it\n',
       )
     }
   })
@@ -246,7 +246,7 @@ describe('commands for analysts', () => {
     expect((await page('--tag', '*')).text).not.toContain('Limited to some queries')
     const refused = await call('report', '--to', 'part.html', '--since', 'monday')
     expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
+    expect(refused.stderr).toMatch(/expected --since to be a date like 2026-11-01, got "monday"/)
   })
 
   test('an analyst is created with an address that is shown once', async () => {

@@ -68,7 +68,7 @@ describe("an analyst's login of its own", () => {
 
   test('is refused if it may do more than read, or leads to another database', async () => {
     await expect(open(database.url)).rejects.toThrow(
-      'which may do more; npm run migrate -- --analyst',
+      'which can do more; npm run migrate -- --analyst',
     )
     await expect(open(url, 'another')).rejects.toThrow('got another database')
   })

@@ -205,5 +205,7 @@ test('a question about the newest day skips a thin one and says so', async () =>
   let text = ''
   for await (const piece of answerQuestion(database.pool, reading, answering)) text += piece
   expect(text).toContain('"queries":3')
-  expect(said.join()).toMatch(/the day is 2026-08-01, the newest full day; 2026-08-02 has too few/)
+  expect(said.join()).toMatch(
+    /the day shown is 2026-08-01, the newest full day; 2026-08-02 has too few/,
+  )
 })

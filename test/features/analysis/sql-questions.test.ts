@@ -25,7 +25,7 @@ describe('questions', () => {
     expect(() => bindParameters(question, [])).toThrow(/expected --a \(text\)/)
     expect(() => bindParameters(question, ['--c', '1'])).toThrow(/it has --a, --b/)
     expect(() => bindParameters(question, ['a'])).toThrow(/--parameter value/)
-    expect(() => findQuestion('ranking', [])).toThrow(/perhaps (.*, )?ranks/)
+    expect(() => findQuestion('ranking', [])).toThrow(/did you mean (.* or )?ranks/)
   })
 
   const narrowed = (text: string, ...flags: string[]) =>
@@ -56,9 +56,9 @@ describe('questions', () => {
   test('an invalid day, a reversed period and two ways to say one are refused', () => {
     const spanned = 'select :day where analysis.in_span(run_date)'
     for (const [flags, message] of [
-      [['--since', '2026-02-30'], /--since to be a day like 2026-11-01, got "2026-02-30"/],
-      [['--between', '2026-02-03'], /--between to name two days/],
-      [['--between', '2026-02-03..2026-02-01'], /the earlier day first/],
+      [['--since', '2026-02-30'], /--since to be a date like 2026-11-01, got "2026-02-30"/],
+      [['--between', '2026-02-03'], /--between to name two dates/],
+      [['--between', '2026-02-03..2026-02-01'], /the earlier date first/],
       [['--between', '2026-02-01,2026-02-03', '--since', '2026-02-01'], /leave one out/],
     ] as const) {
       expect(() => narrowed(spanned, ...flags)).toThrow(message)

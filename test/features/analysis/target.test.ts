@@ -147,7 +147,7 @@ describe('a pipe', () => {
     await reader.read(Buffer.alloc(10))
     await reader.close()
     await expect(written).rejects.toThrow(
-      /^expected shown to be .* a reader that closed the pipe before/,
+      /^expected shown to be .* a pipe that its reader closed before/,
     )
   })
 
@@ -199,7 +199,7 @@ describe('an unwritable target', () => {
     }
     for (const [path, message] of Object.entries(wrong)) {
       await expect(write(path, ['x'])).rejects.toThrow(
-        `expected shown to be a file that can be written, ${message}`,
+        `expected shown to be a writable file, ${message}`,
       )
     }
     expect(readdirSync(folder).toSorted()).toEqual(['file', 'here', 'loop'])

@@ -116,7 +116,7 @@ describe('an obstacle for the archive', () => {
     const path = 'organic_results/run_date=2025-01-02/1-001.parquet'
     const problems = await sabotage(() => rmSync(join(folder, path)))
     expect(problems).toEqual([
-      expect.stringContaining(`expected the archive file ${join(folder, path)}, got nothing there`),
+      expect.stringContaining(`expected the archive file ${join(folder, path)}, got no such file`),
     ])
   })
 
@@ -131,8 +131,8 @@ describe('an obstacle for the archive', () => {
       change(join(folder, 'searches/run_date=2025-01-01/1-001.parquet'))
     })
     expect(problems).toEqual([
-      expect.stringMatching(/^2025-01-01: expected .*searches.* as it was written/),
-      expect.stringMatching(/^2025-01-02: expected .*2025-01-02\.1\.json as it was written/),
+      expect.stringMatching(/^2025-01-01: expected .*searches.* to be unchanged \(/),
+      expect.stringMatching(/^2025-01-02: expected .*2025-01-02\.1\.json to be unchanged \(/),
     ])
   })
 
@@ -146,10 +146,12 @@ describe('an obstacle for the archive', () => {
     )
     writeFileSync(join(folder, 'file'), '')
     await expect(moveAll(database, { folder: join(folder, 'file') })).rejects.toThrow(
-      /to be writable, got something else there/,
+      /to be writable, got a file instead of a folder/,
     )
     const held = await holdArchive(database.pool)
-    await expect(moveAll(database, { folder })).rejects.toThrow('got another npm run archive')
+    await expect(moveAll(database, { folder })).rejects.toThrow(
+      'another npm run archive, or a query',
+    )
     held.release(true)
     expect(await readTables(database.pool)).toEqual(before)
   })

@@ -23,7 +23,7 @@ describe('the flags of a question', () => {
       until: '2026-01-01',
     })
     expect(() => archiveFlags({ archived: '2026-02-01..2026-01-01' }, {})).toThrow(
-      'expected --archived to name a day or two',
+      'expected --archived to name a day or a range of days',
     )
     expect(() => archiveFlags({ archive: '/srv' }, {})).toThrow('expected --with-archive')
   })
@@ -45,7 +45,7 @@ describe('a manifest', () => {
   test('is read as it was written; one of another database, layout or kind is refused by name', () => {
     expect(read(said)).toEqual(said)
     expect(() => read({ ...said, installation: 'theirs' })).toThrow(
-      'm.json of another installation',
+      'm.json, which belongs to another installation',
     )
     for (const version of [2, 4])
       expect(() => read({ ...said, version })).toThrow(`to have layout 3, got ${version}`)

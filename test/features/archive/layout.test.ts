@@ -44,7 +44,7 @@ test('an archive is checked and restored row for row, and a different sum is rep
   for (const first of (await readArchivedDays(database.db)).slice(0, 1)) {
     const whole = readFileSync(join(folder, manifestPath(first)), 'utf8')
     await note(first, whole.replace(/(?<="sum": ?")[0-9a-f]{4}/, '0000'))
-    expect(await check()).toEqual([expect.stringContaining('as it was written (sum 0000')])
+    expect(await check()).toEqual([expect.stringContaining('to be unchanged (sum 0000')])
     await note(first, whole)
   }
   await returnAll(database)
@@ -58,7 +58,7 @@ test('a value that a file cannot store is reported, and nothing is archived', as
   )
   const before = await readTables(database.pool)
   await expect(moveAll(database, { folder })).rejects.toThrow(
-    /^expected the files of raw_answers to contain what was written, .* nothing was removed/,
+    /^the files of raw_answers do not contain what was written .* nothing was removed/,
   )
   expect(await readTables(database.pool)).toEqual(before)
 })

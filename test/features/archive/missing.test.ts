@@ -7,6 +7,6 @@ vi.mock('@duckdb/node-api', () => {
 test('without the package for archive files, the command to install it is shown', async () => {
   const { ParquetEngine } = await import('../../../src/features/archive/engine.ts')
   await expect(ParquetEngine.open()).rejects.toThrow(
-    /^expected the package that reads and writes archive files, got .*; run: npm install @duckdb\/node-api$/,
+    /^the package that reads and writes archive files could not be loaded: .*; run: npm install @duckdb\/node-api$/,
   )
 })

@@ -66,7 +66,7 @@ describe('npm run cadence', () => {
   test('says that no list is adaptive if none is, and which command to run', async () => {
     const { code, stdout } = await cadence()
     expect(code).toBe(0)
-    expect(stdout).toContain('no list has an adaptive cadence: every query is asked every night')
+    expect(stdout).toContain('no list has an adaptive cadence, so every query is asked every night')
   })
 
   test.each([

@@ -18,12 +18,12 @@ describe('npm run expand', () => {
     )
     expect(tried.stdout).toContain('cost        4 calls, about 4 credits, at most 4; all rounds')
     expect(tried.stdout).toContain('balance     198 now, 194 after; credit floor: 100')
-    expect(tried.stdout).toContain('nothing was changed; to do it, add --yes')
+    expect(tried.stdout).toContain('nothing was changed; to go ahead, add --yes')
     expect((await expandOnce('--yes')).stdout).toContain(
       'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
     )
     expect((await expandOnce('--yes')).stdout).toContain(
-      'round 1 is queued: the next round waits for answers to 4 queries in the list "seeds-expanded"',
+      'round 1 is queued; the next round waits for answers to 4 queries in the list "seeds-expanded"',
     )
     await mill.drain()
     expect((await expandOnce('--yes')).stdout).toContain(
@@ -32,7 +32,9 @@ describe('npm run expand', () => {
     await mill.drain()
     const { code, stdout } = await expandOnce('--yes')
     expect(code).toBe(3)
-    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains per credit after \d+\.\d$/m)
+    expect(stdout).toMatch(
+      /^round 2 found \d+\.\d new domains per credit, compared with \d+\.\d in the previous round$/m,
+    )
     expect(stdout).toContain('8 of 8 credits are used')
   })
 
@@ -82,7 +84,7 @@ describe('npm run expand', () => {
     const again = await type('4', '--yes')
     expect(again).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('run 2 may use 4 credits in all from now on'),
+      stdout: expect.stringContaining('run 2 may now use at most 4 credits in all'),
     })
     expect((await type('9', '--yes')).stdout).not.toContain('credits in all')
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 4 })
@@ -98,7 +100,7 @@ describe('npm run expand', () => {
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const flags = ['--list', 'seeds', '--credits', '15']
     const { code, stdout } = await run('expand', flags, mill.env)
-    expect(stdout).toContain('108 now, 93 after; credit floor: 100: work stops there')
+    expect(stdout).toContain('108 now, 93 after; credit floor: 100; work stops at the floor')
     expect(code).toBe(3)
   })
 
@@ -142,7 +144,7 @@ describe('npm run expand', () => {
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining(
-        'holds related searches of "seeds"; to continue from these, expand "seeds"',
+        'contains related searches of "seeds"; to continue from these, expand "seeds"',
       ),
     ])
   })
@@ -154,7 +156,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy: the answers to the list "seeds" name 8 related texts that you never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy; the answers to the list "seeds" name 8 related texts that you have never asked; left out: 8 by --match and --not\n',
     ])
   })
 })

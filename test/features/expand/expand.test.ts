@@ -241,7 +241,7 @@ describe('a list that cannot be expanded', () => {
     )
     await plant(mill, 'seeds', ['query', 'shoes'])
     await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
-      /expected readable answers to queries of the list "seeds"/,
+      /expected readable answers to queries in the list "seeds"/,
     )
   })
 })

@@ -29,8 +29,8 @@ describe('npm run forget', () => {
     const counted = await forget('--list', 'airships')
     expect(counted).toMatchObject({ code: 0, stderr: expect.stringContaining('--yes') })
     expect(counted.stdout).toMatch(/^searches +1$/m)
-    expect(counted.stdout).toContain('1 of its queries are in other lists too')
-    expect(counted.stdout).toContain('enqueued again is new, and is bought again')
+    expect(counted.stdout).toContain('1 of its queries are also in other lists')
+    expect(counted.stdout).toContain('enqueued again counts as new and is bought again')
     expect(await whereFound(mill.db, 'zeppelin')).not.toEqual([])
 
     const done = await forget('--list', 'airships', '--yes', '--json')
@@ -55,7 +55,7 @@ describe('npm run forget', () => {
     )
     expect(await forget('--query', 'zeppelin one', '--yes')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('completing an earlier removal'),
+      stderr: expect.stringContaining('completing an earlier forget'),
     })
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
   })

@@ -81,7 +81,7 @@ describe('the list of notices', () => {
     expect(first).toMatch(/waiting \(got status 500\) +3 +stop +querymill: account .*credit_floor/)
     expect(stdout).toMatch(/given up \(got status 500\) .*budget/)
     expect(stdout).toMatch(/told +3 +stop .*auth/)
-    expect(stderr).toContain('MILL_WEBHOOK is not set: no notices are sent')
+    expect(stderr).toContain('MILL_WEBHOOK is not set, so no notices are sent')
     const two = await run('notify', ['--json', '--limit', '2'], env)
     expect(JSON.parse(two.stdout).notices).toHaveLength(2)
   })

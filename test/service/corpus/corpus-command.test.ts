@@ -30,7 +30,7 @@ describe('the corpus command', () => {
     const there = { ...env, INIT_CWD: folder }
     const { code, stderr } = await run('corpus', ['add', 'pages.jsonl', 'missing.jsonl'], there)
     expect(stderr).toBe(
-      'error: expected missing.jsonl to be a readable file, got nothing there; check the path\n',
+      'error: expected missing.jsonl to be a readable file, got a path that does not exist; check the path\n',
     )
     expect(code).toBe(2)
     const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
