@@ -10,15 +10,13 @@ import { readCron } from './time/cron.ts'
 import { dayMs, readDuration } from './time/zone.ts'
 
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const expected =
-    most === Number.MAX_SAFE_INTEGER
-      ? `a whole number from ${least} up`
-      : `a whole number from ${least} to ${most}`
+  const to = most === Number.MAX_SAFE_INTEGER ? 'up' : `to ${most}`
+  const error = `a whole number from ${least} ${to}`
   return z
     .string()
-    .regex(/^-?\d+$/, { error: expected })
+    .regex(/^-?\d+$/, { error })
     .transform(Number)
-    .refine((value) => value >= least && value <= most, { error: expected })
+    .refine((value) => value >= least && value <= most, { error })
 }
 
 function address(protocols: readonly string[], example: string) {

@@ -237,10 +237,9 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: it appears in a result, or is our own or a rival's. */
+/** A known domain: it appears in a result, or is our own or a rival's. It has a label if it is or was ours. */
 export interface KnownDomain {
   readonly domain: string
-  /** Our label, if the domain is or was ours. */
   readonly label: string | null
 }
 

@@ -163,7 +163,6 @@ export function readListMembers(
     .execute()
 }
 
-/** Reads the lines that a run rejected, in order. */
 export function readRejectedLines(db: Database, run: number) {
   return db
     .selectFrom('rejected_lines')

@@ -10,7 +10,6 @@ interface PageSpan extends DaySpan {
   readonly key: string
 }
 
-/** Finds a page by id, or returns null if there is none. */
 export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
@@ -31,7 +30,6 @@ export interface PageDay {
   readonly search: number
 }
 
-/** Maximum number of positions to read per page. */
 export const mostPageDays = 20_000
 
 /** Reads a page's positions, under all spellings of its URL, newest first. */

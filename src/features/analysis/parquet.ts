@@ -94,40 +94,33 @@ const long: Kind = { type: { type: 'INT64' }, read: BigInt }
 // written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
-const uuid: Kind = {
-  type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // The UUID is converted here, because the library would convert it digit by digit.
-  read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
-}
-// The server writes bytea as \\x followed by two digits per byte.
-const bytesKind: Kind = {
-  type: { type: 'BYTE_ARRAY' },
-  read: (given) => Buffer.from(given.slice(2), 'hex'),
-}
 const boolean: Kind = { type: { type: 'BOOLEAN' }, read: (given) => given === 't' }
-const date: Kind = { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate }
-const instant: Kind = {
-  type: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-  read: readInstant,
-}
 
 const kinds: Readonly<Record<number, Kind>> = {
   16: boolean,
-  17: bytesKind,
+  // The server writes bytea as \\x followed by two digits per byte.
+  17: { type: { type: 'BYTE_ARRAY' }, read: (given) => Buffer.from(given.slice(2), 'hex') },
   20: long,
   21: integer,
   23: integer,
   114: json,
   700: double,
   701: double,
-  1082: date,
-  1184: instant,
+  1082: { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate },
+  1184: {
+    type: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MICROS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+    },
+    read: readInstant,
+  },
   1700: double,
-  2950: uuid,
+  2950: {
+    type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
+    // The UUID is converted here, because the library would convert it digit by digit.
+    read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
+  },
   3802: json,
 }
 

@@ -8,7 +8,6 @@ import type { DaySpan } from '../../base/time/zone.ts'
 
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
-/** Finds a query by id, or returns null if there is none. */
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
@@ -72,7 +71,6 @@ export interface DayRank {
   readonly position: number
 }
 
-/** Reads some domains' daily positions for a query. */
 export function readDayRanks(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -146,7 +144,6 @@ export async function readSerp(db: Database, query: string, day: string): Promis
 
 export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
 
-/** Reads an answer's results, in order. */
 export function readSerpResults(db: Database, search: number) {
   return db
     .selectFrom('result_domains as shown')
@@ -182,7 +179,7 @@ export async function readKeptBody(db: Database, query: string, call: number) {
   return body ?? null
 }
 
-interface RankPoint {
+export interface RankPoint {
   readonly domain: string
   readonly queryId: string
   readonly q: string
@@ -199,7 +196,6 @@ export interface SuspectRun {
   readonly reasons: readonly string[]
 }
 
-/** Reads the newest suspect runs in a period. */
 export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }

@@ -42,7 +42,6 @@ export async function* countRows(
   }
 }
 
-/** Converts a row to an object by column name. */
 export function object(
   row: readonly (string | null)[],
   columns: readonly CellColumn[],
