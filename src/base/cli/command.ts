@@ -107,7 +107,6 @@ export function addYes(program: Command): Command {
   )
 }
 
-/** Text at the end of a preview's last line. */
 export const addYesHint = 'nothing was changed; to do it, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {

@@ -77,10 +77,7 @@ function toPlural(noun: string): string {
 }
 
 /** Describes charged refusals and answers to other queries. Returns an empty text if there are none. */
-export function flawText(flaws: {
-  readonly paid_refusal: number
-  readonly other_query: number
-}): string {
+export function flawText(flaws: Readonly<Record<'paid_refusal' | 'other_query', number>>): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []
   if (other > 0)

@@ -35,7 +35,6 @@ export interface PoolOptions {
   readonly name: string
   readonly max?: number
   readonly schema?: string
-  readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
   /** If true, transactions lock rows that all workers wait for. Such a transaction must never hang or lose a commit. */
@@ -63,7 +62,13 @@ const ledgerStart = `select set_config('synchronous_commit', 'on', false) where 
 
 /** Opens a pool that survives a server restart, and connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
-  const settings = settingsOf(options)
+  const { schema, hasty, ledger, reading } = options
+  const settings: SessionSettings = {
+    ...(schema === undefined ? packing : { search_path: schema }),
+    ...(hasty === true ? { synchronous_commit: 'off' } : {}),
+    ...(ledger === true ? ledgerSettings : {}),
+    ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
+  }
   // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
   const settling = { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
   const pool = new pg.Pool({
@@ -73,32 +78,21 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
     // Our own statements may be pipelined. BullMQ's statements are sequential.
-    pipeline: options.schema === undefined,
-    ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
+    pipeline: schema === undefined,
+    ...(ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
-  // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('connect', (client) => codeBreaks(client, 'query'))
-  if (options.ledger === true) {
-    pool.on('connect', (client) => void client.query(ledgerStart).catch(() => undefined))
-  }
+  pool.on('connect', (client) => {
+    // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
+    client.on('error', () => undefined)
+    codeBreaks(client, 'query')
+    if (ledger === true) void client.query(ledgerStart).catch(() => undefined)
+  })
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
-}
-
-function settingsOf(options: PoolOptions): SessionSettings {
-  const { schema, hasty, ledger, reading, statementTimeoutMs } = options
-  return {
-    ...(schema === undefined ? packing : { search_path: schema }),
-    ...(hasty === true ? { synchronous_commit: 'off' } : {}),
-    ...(ledger === true ? ledgerSettings : {}),
-    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: String(statementTimeoutMs) }),
-    ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
-  }
 }
 
 /** Adds a code to the driver's errors for broken connections, because the driver adds none. */

@@ -73,23 +73,18 @@ function split(flag: string, value: string): Condition {
 }
 
 function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
-  const between = given.get('between')?.at(-1)
-  const since = given.get('since')?.at(-1)
-  const until = given.get('until')?.at(-1)
-  if (between === undefined) return spanOf(readDay('since', since), readDay('until', until))
-  if (since !== undefined || until !== undefined) {
+  const [from, to, between] = spanFlags.map((flag) => given.get(flag)?.at(-1))
+  const days = between?.split(/\.\.|,/)
+  if (days !== undefined && (from !== undefined || to !== undefined)) {
     throw new Misuse('expected --between or --since and --until, got both; leave one out')
   }
-  const [first, last, ...more] = between.split(/\.\.|,/)
-  if (first === undefined || last === undefined || more.length > 0) {
+  if (days !== undefined && days.length !== 2) {
     throw new Misuse(
       `expected --between to name two days, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
     )
   }
-  return spanOf(readDay('between', first), readDay('between', last))
-}
-
-function spanOf(since: string | undefined, until: string | undefined) {
+  const since = days === undefined ? readDay('since', from) : readDay('between', days[0])
+  const until = days === undefined ? readDay('until', to) : readDay('between', days[1])
   if (since !== undefined && until !== undefined && since > until) {
     throw new Misuse(`expected the earlier day first, got ${since} and ${until}; swap them`)
   }

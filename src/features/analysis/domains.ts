@@ -1,7 +1,12 @@
 // Reads and changes our own and rivals' domains.
 
 import type { Database } from '../../base/database/database.ts'
-import { type Selectable, sql, type Transaction } from '../../base/database/kysely.ts'
+import {
+  expressionBuilder,
+  type Selectable,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
@@ -53,22 +58,13 @@ async function loadTable(
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
       // The stored line starts today or later, so it cannot end yesterday.
-      await trx
-        .deleteFrom(table)
-        .where('domain', '=', row.domain)
-        .where('since', '=', row.since)
-        .execute()
+      await trx.deleteFrom(table).where(isLine(row)).execute()
       continue
     }
     const until = line === undefined ? (isOpen ? yesterday : row.until) : line.until
     rows.push({ ...row, until })
     if (until === row.until) continue
-    await trx
-      .updateTable(table)
-      .set({ until })
-      .where('domain', '=', row.domain)
-      .where('since', 'is not distinct from', row.since)
-      .execute()
+    await trx.updateTable(table).set({ until }).where(isLine(row)).execute()
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
@@ -76,6 +72,12 @@ async function loadTable(
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
+}
+
+/** Selects the row of a line, which its domain and start identify. */
+function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
+  const eb = expressionBuilder<DB, (typeof tables)[number]>()
+  return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
 }
 
 /** Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end. */
@@ -181,17 +183,10 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
       eb.selectFrom('own_domain_changes').select(({ fn }) => fn.max('changed_at').as('changed_at')),
     )
     .execute()
-  for (const { domain, since, rival } of last.filter(({ change }) => change === 'added')) {
-    await trx
-      .deleteFrom(tableOf({ rival }))
-      .where('domain', '=', domain)
-      .where('since', 'is not distinct from', since)
-      .execute()
+  for (const line of last.filter(({ change }) => change === 'added')) {
+    await trx.deleteFrom(tableOf(line)).where(isLine(line)).execute()
   }
-  for (const line of last.filter(({ change }) => change === 'removed')) {
-    const { domain, label, brand, since, until } = line
-    await trx.insertInto(tableOf(line)).values({ domain, label, brand, since, until }).execute()
-  }
+  for (const line of last.filter(({ change }) => change === 'removed')) await putDomain(trx, line)
 }
 
 interface DomainSpan extends DaySpan {
