@@ -29,10 +29,12 @@ const greatestShown = 6
 /** Reads all figures in one snapshot, because the numbers in a report must agree. */
 export async function readFigures(trx: Database, options: FigureOptions) {
   const { slice } = options
-  const { newest, ...summary } = await readReportSummary(trx, slice)
-  const { since, until } = slice
-  const asked = { since: since ?? null, until: until ?? newest }
-  const span = await readSpan(trx, { ...asked, ...days })
+  const { since = null, until = null, conditions } = slice
+  const parameters = { since, until, sliced: conditions.length > 0 }
+  const { newest, ...summary } = only(
+    await readRows<ReportSummary>(trx, 'read_report_summary', parameters),
+  )
+  const span = await readSpan(trx, { since, until: until ?? newest, ...days })
   const greatest = await readGreatest(trx, { day: summary.day, most: greatestShown })
   const domains = await chooseDomains(trx, options, greatest)
   const names = domains.map(({ domain }) => domain)
@@ -103,13 +105,6 @@ interface ReportSummary {
   readonly queries: number
   readonly answers: number
   readonly credits: number
-}
-
-/** Reads the summary from views that are already restricted to the slice. */
-async function readReportSummary(trx: Database, { conditions, since, until }: Slice) {
-  const days = { since: since ?? null, until: until ?? null }
-  const parameters = { ...days, sliced: conditions.length > 0 }
-  return only(await readRows<ReportSummary>(trx, 'read_report_summary', parameters))
 }
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']

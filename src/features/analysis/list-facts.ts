@@ -98,15 +98,13 @@ export async function readListDays(
   const days: ListDay[] = []
   for (const { version, ...day } of rows) {
     const key = version === null ? null : JSON.stringify([version, name, day.runDate])
-    const coverage = await cached(key, () => readCoverage(db, name, day.runDate))
+    const coverage = await cached(key, async () => {
+      const parameters = { name, day: day.runDate }
+      return (await readRows<ListCoverage>(db, 'read_list_coverage', parameters))[0] ?? null
+    })
     if (coverage !== null) days.push({ ...day, ...coverage })
   }
   return days
-}
-
-async function readCoverage(db: Database, name: string, day: string): Promise<ListCoverage | null> {
-  const [coverage] = await readRows<ListCoverage>(db, 'read_list_coverage', { name, day })
-  return coverage ?? null
 }
 
 interface MemberChoice {
@@ -142,13 +140,7 @@ export function readListMembers(
     )
     .where('members.list_id', '=', list)
     .$if(word !== null, (members) =>
-      members.where((eb) =>
-        eb(
-          eb.fn<number>('strpos', [eb.fn('lower', ['queries.q']), eb.fn('lower', [eb.val(word)])]),
-          '>',
-          eb.lit(0),
-        ),
-      ),
+      members.where(sql<boolean>`strpos(lower(queries.q), lower(${word})) > 0`),
     )
     .$if(tag !== null, (members) =>
       members.where((eb) => eb(eb.val(tag ?? ''), '=', eb.fn.any('members.tags'))),

@@ -1,13 +1,10 @@
 // Writes rows as CSV or JSON lines, batch by batch.
-import { type Cell, csvLines } from '../../base/csv.ts'
+import { type Cell, csvLines, type CsvOptions } from '../../base/csv.ts'
 import { type CellBatch, type CellColumn, jsonValue } from '../../base/database/fetch.ts'
 
-export interface RowOptions {
-  /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
-  readonly raw?: boolean
+export interface RowOptions extends Omit<CsvOptions, 'quoteEmpty'> {
   /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
-  readonly delimiter?: string
 }
 
 /** Formats rows batch by batch, with constant memory use. The database formats JSON lines. */
