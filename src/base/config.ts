@@ -28,7 +28,13 @@ export function callerFolder(env: Environment): string {
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
   const config = readAll(reader)
-  reader.checkLease(config.leaseMs, config.timeoutMs)
+  const { leaseMs, timeoutMs } = config
+  const leastMs = Math.ceil(timeoutMs * leasePerTimeout)
+  if (leaseMs < leastMs) {
+    reader.problems.push(
+      `MILL_LEASE_MS: expected at least ${leastMs}, which is 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than it takes to make a call and store its answer`,
+    )
+  }
   if (reader.problems.length > 0) throw new BadSettings(reader.problems)
   return config
 }
@@ -155,14 +161,6 @@ class SettingsReader {
     if (url !== undefined) this.problems.push(...addressProblems(url))
     if (url === undefined || key === null || this.problems.length > problems) return null
     return { url, key }
-  }
-
-  checkLease(leaseMs: number, timeoutMs: number): void {
-    const least = Math.ceil(timeoutMs * leasePerTimeout)
-    if (Number.isNaN(leaseMs) || leaseMs >= least) return
-    this.problems.push(
-      `MILL_LEASE_MS: expected at least ${least}, which is 1.5 times MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must last longer than it takes to make a call and store its answer`,
-    )
   }
 
   webhook() {

@@ -3,7 +3,7 @@
 /** Value of a cell. No spreadsheet evaluates a cell that this module writes. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
 
-interface CsvOptions {
+export interface CsvOptions {
   /** If true, cells are written unchanged, and a spreadsheet may evaluate them. */
   readonly raw?: boolean
   /** If true, an empty string is written as "", to distinguish it from null. */

@@ -10,15 +10,15 @@ import { readCron } from './time/cron.ts'
 import { dayMs, readDuration } from './time/zone.ts'
 
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const expected =
+  const error =
     most === Number.MAX_SAFE_INTEGER
       ? `a whole number of at least ${least}`
       : `a whole number from ${least} to ${most}`
   return z
     .string()
-    .regex(/^-?\d+$/, { error: expected })
+    .regex(/^-?\d+$/, { error })
     .transform(Number)
-    .refine((value) => value >= least && value <= most, { error: expected })
+    .refine((value) => value >= least && value <= most, { error })
 }
 
 function address(protocols: readonly string[], example: string) {

@@ -441,13 +441,13 @@ export const ledgerMutants: readonly Mutant[] = [
     [
       {
         name: 'nobody waits for a commit',
-        find: '    for (const answer of this.#answers) await answer\n',
+        find: '      for (const answer of answers) await answer\n',
         put: '',
       },
       {
         name: 'a transaction that failed is left open',
-        find: 'if (!this.#committed && answers.length > 0) {',
-        put: 'if (this.#committed && answers.length > 0) {',
+        find: 'if (!committed && settled.length > 0) {',
+        put: 'if (committed && settled.length > 0) {',
       },
     ],
   ),

@@ -82,7 +82,7 @@ describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
     async (mode) => {
       const server = await freshUrl()
       const url = await before(server, mode)
-      const everybody = { reading: true, ledger: true, statementTimeoutMs: 1_000 }
+      const everybody = { reading: true, ledger: true }
       const refused = openDatabase(openPoolBy(url, everybody))
       await expect(probeDatabase(refused)).rejects.toThrow(sentence)
       // The pooler still has the session of the refused connection.

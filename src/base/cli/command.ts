@@ -104,7 +104,6 @@ export function addYes(program: Command): Command {
   return program.option('--yes', 'make the changes; without this flag, the command only shows them')
 }
 
-/** Text at the end of a preview's last line. */
 export const addYesHint = 'nothing was changed; to go ahead, add --yes'
 
 function watchSignals(drains: boolean): AbortSignal {
@@ -170,24 +169,20 @@ export function printJson(value: unknown): void {
 /** Rejects flags typed before `--`. npm does not pass on such flags, so a dry run would spend money. */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
-  const swallowed = program.options.filter((option) => {
-    const found = env[`npm_config_${option.name().replaceAll('-', '_')}`]
-    return (
-      found !== undefined &&
-      found !== '' &&
-      program.getOptionValueSource(option.attributeName()) !== 'cli'
+  const swallowed = program.options
+    .map((option) => ({ option, value: env[`npm_config_${option.name().replaceAll('-', '_')}`] }))
+    .filter(
+      ({ option, value }) =>
+        (value ?? '') !== '' && program.getOptionValueSource(option.attributeName()) !== 'cli',
     )
-  })
   if (swallowed.length === 0) return
-  const names = swallowed.map((option) => `--${option.name()}`).join(' ')
-  const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
+  const names = swallowed.map(({ option }) => `--${option.name()}`).join(' ')
   // npm passes an unknown flag's value as an argument or in an environment variable.
-  const args = program.args.filter((arg) => !values.includes(arg))
-  const flags = swallowed.flatMap((option, index) => {
-    const value = values[index] ?? ''
-    const own =
-      option.required && value !== 'true' ? value : program.args.find((arg) => !/[./*-]/.test(arg))
-    return option.required ? [`--${option.name()}`, own ?? 'VALUE'] : [`--${option.name()}`]
+  const args = program.args.filter((arg) => swallowed.every(({ value }) => value !== arg))
+  const flags = swallowed.flatMap(({ option, value }) => {
+    if (!option.required) return [`--${option.name()}`]
+    const own = value === 'true' ? program.args.find((arg) => !/[./*-]/.test(arg)) : value
+    return [`--${option.name()}`, own ?? 'VALUE']
   })
   const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(

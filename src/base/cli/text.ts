@@ -14,38 +14,26 @@ interface TableOptions {
 
 type Cell = string | number | boolean | bigint | null | undefined
 
-const plain = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-}
+const borders = ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) =>
+  ['', '-left', '-right', '-mid'].map((part) => side + part),
+)
+
+/** Characters between cells: no borders, and two blanks between columns. */
+const plain = { ...Object.fromEntries(borders.map((border) => [border, ''])), middle: '  ' }
 
 /** Formats rows as a plain-text table without colors or lines, which is easy to copy and search. */
 export function formatTable(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
-  options: TableOptions = {},
+  { right = [], widest = 60 }: TableOptions = {},
 ): string {
-  const widest = options.widest === undefined ? 60 : options.widest
   // Loads the library with the first table, because the help has no tables.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
     chars: plain,
     style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
-    colAligns: heads.map((head) => (options.right?.includes(head) ? 'right' : 'left')),
+    colAligns: heads.map((head) => (right.includes(head) ? 'right' : 'left')),
   })
   for (const row of rows) table.push(row.map((cell) => shown(cell, widest)))
   return table
@@ -89,10 +77,7 @@ function toPlural(noun: string): string {
 }
 
 /** Describes charged refusals and answers to other queries. Returns an empty text if there are none. */
-export function flawText(flaws: {
-  readonly paid_refusal: number
-  readonly other_query: number
-}): string {
+export function flawText(flaws: Readonly<Record<'paid_refusal' | 'other_query', number>>): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []
   if (other > 0)

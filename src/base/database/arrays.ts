@@ -1,53 +1,124 @@
 // Builds arrays in PostgreSQL's binary format. The text format would double the cost of storing an answer. The driver
 // sends Buffer parameters in binary format.
 
-const oids = {
-  boolean: 16,
-  bytea: 17,
-  bigint: 20,
-  integer: 23,
-  text: 25,
-  float8: 701,
-  uuid: 2950,
-  jsonb: 3802,
-} as const
 const headerBytes = 20
 const jsonbVersion = 1
 
-abstract class ArrayColumn {
-  abstract readonly kind: keyof typeof oids
-  protected bytes: Buffer
+/** A type of items. */
+interface Kind<T> {
+  readonly name: string
+  readonly oid: number
+  /** Reserves space for an item, writes it at the column's `start`, and returns its size. */
+  write(column: ArrayColumn<T>, value: T): number
+}
+
+const boolean: Kind<boolean> = {
+  name: 'boolean',
+  oid: 16,
+  write(column, value) {
+    column.reserve(1)[column.start] = value ? 1 : 0
+    return 1
+  },
+}
+
+const bytea: Kind<Buffer> = {
+  name: 'bytea',
+  oid: 17,
+  write: (column, value) => value.copy(column.reserve(value.length), column.start),
+}
+
+/** Whole numbers that JavaScript can represent exactly. */
+const bigint: Kind<number> = {
+  name: 'bigint',
+  oid: 20,
+  write(column, value) {
+    const bytes = column.reserve(8)
+    const high = Math.floor(value / 2 ** 32)
+    setInt32(bytes, column.start, high)
+    return 4 + setInt32(bytes, column.start + 4, value - high * 2 ** 32)
+  },
+}
+
+const integer: Kind<number> = {
+  name: 'integer',
+  oid: 23,
+  write: (column, value) => setInt32(column.reserve(4), column.start, value),
+}
+
+const text: Kind<string> = {
+  name: 'text',
+  oid: 25,
+  write: (column, value) => column.reserve(value.length * 3).write(value, column.start, 'utf8'),
+}
+
+const double: Kind<number> = {
+  name: 'float8',
+  oid: 701,
+  write(column, value) {
+    column.reserve(8).writeDoubleBE(value, column.start)
+    return 8
+  },
+}
+
+/** Ids from `idBytes`, each of which has 16 characters with codes below 256. */
+const uuid: Kind<string> = {
+  name: 'uuid',
+  oid: 2950,
+  write(column, value) {
+    const bytes = column.reserve(16)
+    for (let index = 0; index < 16; index += 1) {
+      bytes[column.start + index] = value.charCodeAt(index)
+    }
+    return 16
+  },
+}
+
+const jsonb: Kind<unknown> = {
+  name: 'jsonb',
+  oid: 3802,
+  write(column, value) {
+    const json = JSON.stringify(value)
+    const bytes = column.reserve(1 + json.length * 3)
+    bytes[column.start] = jsonbVersion
+    return 1 + bytes.write(json, column.start + 1, 'utf8')
+  },
+}
+
+export const kinds = { boolean, bytea, bigint, integer, text, double, uuid, jsonb } as const
+
+export class ArrayColumn<T> {
   /** Offset of the next value, after its length field. */
-  protected start = headerBytes + 4
+  start = headerBytes + 4
+  readonly kind: Kind<T>
+  #bytes: Buffer
   #count = 0
   #nulls = 0
 
-  constructor(room = 8192) {
-    this.bytes = Buffer.allocUnsafe(headerBytes + room)
+  constructor(kind: Kind<T>, room = 8192) {
+    this.kind = kind
+    this.#bytes = Buffer.allocUnsafe(headerBytes + room)
+  }
+
+  add(value: T | null): void {
+    if (value === null) {
+      this.reserve(0)
+      this.#nulls += 1
+    }
+    const size = value === null ? -1 : this.kind.write(this, value)
+    setInt32(this.#bytes, this.start - 4, size)
+    this.start += Math.max(size, 0) + 4
+    this.#count += 1
   }
 
   /** Ensures space for a length field and a value of at most `most` bytes. */
-  protected reserve(most: number): void {
+  reserve(most: number): Buffer {
     const needed = this.start + most + 4
-    if (needed <= this.bytes.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2))
-    this.bytes.copy(larger, 0, 0, this.start)
-    this.bytes = larger
-  }
-
-  /** Completes a value of `size` bytes that was written at `start`. */
-  protected take(size: number): void {
-    setInt32(this.bytes, this.start - 4, size)
-    this.start += size + 4
-    this.#count += 1
-  }
-
-  protected takeNull(): void {
-    this.reserve(0)
-    setInt32(this.bytes, this.start - 4, -1)
-    this.start += 4
-    this.#count += 1
-    this.#nulls += 1
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, this.#bytes.length * 2))
+      this.#bytes.copy(larger, 0, 0, this.start)
+      this.#bytes = larger
+    }
+    return this.#bytes
   }
 
   get size(): number {
@@ -67,109 +138,19 @@ abstract class ArrayColumn {
 
   toParameter(): Buffer {
     // An array has one dimension with a lower bound of 1. An empty array has no dimension.
-    const oid = oids[this.kind]
+    const { oid } = this.kind
     const values = [1, this.#nulls > 0 ? 1 : 0, oid, this.#count, 1]
     const header = this.#count === 0 ? [0, 0, oid] : values
-    header.forEach((value, index) => setInt32(this.bytes, index * 4, value))
-    return this.bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)
+    header.forEach((value, index) => setInt32(this.#bytes, index * 4, value))
+    return this.#bytes.subarray(0, this.#count === 0 ? header.length * 4 : this.start - 4)
   }
 }
 
 /** Writes an integer like `Buffer.writeInt32BE`, but without checks, because each answer has hundreds of values. */
-function setInt32(bytes: Buffer, at: number, value: number): void {
+function setInt32(bytes: Buffer, at: number, value: number): number {
   bytes[at] = value >>> 24
   bytes[at + 1] = value >>> 16
   bytes[at + 2] = value >>> 8
   bytes[at + 3] = value
-}
-
-export class TextColumn extends ArrayColumn {
-  override readonly kind = 'text'
-
-  add(value: string | null): void {
-    if (value === null) return this.takeNull()
-    this.reserve(value.length * 3)
-    this.take(this.bytes.write(value, this.start, 'utf8'))
-  }
-}
-
-/** An array of ids from `idBytes`, each of which has 16 characters with codes below 256. */
-export class UuidColumn extends ArrayColumn {
-  override readonly kind = 'uuid'
-
-  add(value: string | null): void {
-    if (value === null) return this.takeNull()
-    this.reserve(16)
-    for (let index = 0; index < 16; index += 1) {
-      this.bytes[this.start + index] = value.charCodeAt(index)
-    }
-    this.take(16)
-  }
-}
-
-export class IntegerColumn extends ArrayColumn {
-  override readonly kind = 'integer'
-
-  add(value: number | null): void {
-    if (value === null) return this.takeNull()
-    this.reserve(4)
-    setInt32(this.bytes, this.start, value)
-    this.take(4)
-  }
-}
-
-export class BooleanColumn extends ArrayColumn {
-  override readonly kind = 'boolean'
-
-  add(value: boolean): void {
-    this.reserve(1)
-    this.bytes[this.start] = value ? 1 : 0
-    this.take(1)
-  }
-}
-
-export class BigintColumn extends ArrayColumn {
-  override readonly kind = 'bigint'
-
-  /** Adds a whole number that JavaScript can represent exactly. */
-  add(value: number | null): void {
-    if (value === null) return this.takeNull()
-    this.reserve(8)
-    const high = Math.floor(value / 2 ** 32)
-    setInt32(this.bytes, this.start, high)
-    setInt32(this.bytes, this.start + 4, value - high * 2 ** 32)
-    this.take(8)
-  }
-}
-
-export class DoubleColumn extends ArrayColumn {
-  override readonly kind = 'float8'
-
-  add(value: number | null): void {
-    if (value === null) return this.takeNull()
-    this.reserve(8)
-    this.bytes.writeDoubleBE(value, this.start)
-    this.take(8)
-  }
-}
-
-export class JsonbColumn extends ArrayColumn {
-  override readonly kind = 'jsonb'
-
-  add(value: unknown): void {
-    if (value === null) return this.takeNull()
-    const text = JSON.stringify(value)
-    this.reserve(1 + text.length * 3)
-    this.bytes[this.start] = jsonbVersion
-    this.take(1 + this.bytes.write(text, this.start + 1, 'utf8'))
-  }
-}
-
-export class BytesColumn extends ArrayColumn {
-  override readonly kind = 'bytea'
-
-  add(value: Buffer): void {
-    this.reserve(value.length)
-    this.take(value.copy(this.bytes, this.start))
-  }
+  return 4
 }

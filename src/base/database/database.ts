@@ -3,9 +3,9 @@
 import { Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
 import { MillError, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
+import { awaitedLater } from '../waiting.ts'
 import {
   CompiledQuery,
-  type DatabaseConnection,
   type Dialect,
   Kysely,
   type PostgresCursor,
@@ -35,7 +35,6 @@ export interface PoolOptions {
   readonly name: string
   readonly max?: number
   readonly schema?: string
-  readonly statementTimeoutMs?: number
   /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
   /** If true, transactions lock rows that all workers wait for. Such a transaction must never hang or lose a commit. */
@@ -63,11 +62,15 @@ const ledgerStart = `select set_config('synchronous_commit', 'on', false) where 
 
 /** Opens a pool that survives a server restart, and connects on first use. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
-  const settings = settingsOf(options)
-  // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
-  const settling = {
-    onConnect: (client: pg.ClientBase) => settleSession(client, settings, url),
+  const { schema, hasty, ledger, reading } = options
+  const settings: SessionSettings = {
+    ...(schema === undefined ? packing : { search_path: schema }),
+    ...(hasty === true ? { synchronous_commit: 'off' } : {}),
+    ...(ledger === true ? ledgerSettings : {}),
+    ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
   }
+  // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
+  const settling = { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 4,
@@ -75,32 +78,21 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
     // Our own statements may be pipelined. BullMQ's statements are sequential.
-    pipeline: options.schema === undefined,
-    ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
+    pipeline: schema === undefined,
+    ...(ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
   // The pool replaces a broken idle connection. Without a listener, its error would end the process.
   pool.on('error', () => undefined)
-  // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  pool.on('connect', (client) => codeBreaks(client, 'query'))
-  if (options.ledger === true) {
-    pool.on('connect', (client) => void client.query(ledgerStart).catch(() => undefined))
-  }
+  pool.on('connect', (client) => {
+    // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
+    client.on('error', () => undefined)
+    codeBreaks(client, 'query')
+    if (ledger === true) void client.query(ledgerStart).catch(() => undefined)
+  })
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
-}
-
-function settingsOf(options: PoolOptions): SessionSettings {
-  const { schema, hasty, ledger, reading, statementTimeoutMs } = options
-  return {
-    ...(schema === undefined ? packing : { search_path: schema }),
-    ...(hasty === true ? { synchronous_commit: 'off' } : {}),
-    ...(ledger === true ? ledgerSettings : {}),
-    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: String(statementTimeoutMs) }),
-    ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
-  }
 }
 
 /** Adds a code to the driver's errors for broken connections, because the driver adds none. */
@@ -205,9 +197,8 @@ async function pidOf(client: pg.ClientBase): Promise<number> {
   return rows[0]?.pid ?? 0
 }
 
-function timed(text: string, values: unknown[] = []): pg.QueryConfig {
-  const query = { text, values, query_timeout: connectWithinMs }
-  return query
+function timed(text: string, values: unknown[] = []) {
+  return { text, values, query_timeout: connectWithinMs }
 }
 
 /** Checks whether the session is shared. An unshared session stays the same, and no other client gets it. */
@@ -269,49 +260,32 @@ function gather(client: PoolClient): void {
   setImmediate(() => stream.uncork())
 }
 
-class PreparedClient implements PostgresPoolClient {
-  readonly #client: PoolClient
-  readonly #passed = new Set<string>()
-  readonly #plans = new Map<string, Plan>()
-
-  constructor(client: PoolClient) {
-    this.#client = client
-    void client.query(byKeyOnly).catch(() => undefined)
-  }
-
-  query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>
-  query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>
-  query<Row>(
-    text: string | PostgresCursor<Row>,
-    values: readonly unknown[] = [],
-  ): PostgresCursor<Row> | Promise<PostgresQueryResult<Row>> {
-    if (typeof text !== 'string') throw new TypeError('expected a statement, got a cursor')
-    return this.#send(text, [...values]) as Promise<PostgresQueryResult<Row>>
-  }
-
-  release(): void {
-    this.#client.release()
-  }
-
-  #send(text: string, values: unknown[]): Promise<unknown> {
-    if (text === 'begin') gather(this.#client)
-    const plan = values.length === 0 ? undefined : this.#planOf(text)
-    if (plan === undefined) return this.#client.query(text, values)
-    plan.uses += 1
-    if (plan.uses > plan.last) {
-      void this.#client.query(`deallocate ${nameOf(plan)}`).catch(() => undefined)
-      plan.last *= moreUses
-    }
-    return this.#client.query({ name: nameOf(plan), text, values })
-  }
-
-  #planOf(text: string): Plan | undefined {
-    const plans = this.#plans
-    if (plans.size < mostPlans && this.#passed.delete(text)) {
+function prepare(client: PoolClient): PostgresPoolClient {
+  void client.query(byKeyOnly).catch(() => undefined)
+  const passed = new Set<string>()
+  const plans = new Map<string, Plan>()
+  const planOf = (text: string): Plan | undefined => {
+    if (plans.size < mostPlans && passed.delete(text)) {
       plans.set(text, { number: plans.size, uses: 0, last: firstUses })
-    } else if (plans.size < mostPlans && !plans.has(text)) this.#passed.add(text)
+    } else if (plans.size < mostPlans && !plans.has(text)) passed.add(text)
     return plans.get(text)
   }
+  function query<Row>(text: string, given: readonly unknown[]): Promise<PostgresQueryResult<Row>>
+  function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>
+  function query(text: unknown, given: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new TypeError('expected a statement, got a cursor')
+    const values = [...given]
+    if (text === 'begin') gather(client)
+    const plan = values.length === 0 ? undefined : planOf(text)
+    if (plan === undefined) return client.query(text, values)
+    plan.uses += 1
+    if (plan.uses > plan.last) {
+      void client.query(`deallocate ${nameOf(plan)}`).catch(() => undefined)
+      plan.last *= moreUses
+    }
+    return client.query({ name: nameOf(plan), text, values })
+  }
+  return { query, release: () => client.release() }
 }
 
 function nameOf({ number, last }: Plan): string {
@@ -323,18 +297,25 @@ function nameOf({ number, last }: Plan): string {
  * connections whose statements all look up rows by key.
  */
 function preparedDialect(pool: Pool): Dialect {
-  const clients = new WeakMap<PoolClient, PreparedClient>()
+  const clients = new WeakMap<PoolClient, PostgresPoolClient>()
   const connect = async () => {
     const client = await pool.connect()
-    const known = clients.get(client) ?? new PreparedClient(client)
+    const known = clients.get(client) ?? prepare(client)
     clients.set(client, known)
     return known
   }
   return new PostgresDialect({ pool: { connect, end: () => pool.end() } })
 }
 
+type Statement<Row> = RawBuilder<Row> | CompiledQuery<Row>
+
 /** A transaction that sends its statements without waiting for earlier results. */
-export type Trip = Pick<Sent, 'run' | 'end'>
+export interface Trip {
+  /** Sends a statement at once. Postgres runs statements in order. If one fails, all later statements fail too. */
+  run<Row>(query: Statement<Row>): Promise<readonly Row[]>
+  /** Sends the last statement together with the commit, and waits for both. */
+  end<Row>(query: Statement<Row>): Promise<readonly Row[]>
+}
 
 /**
  * Runs a transaction in as few round trips as possible. The row that all workers wait for is locked only while Postgres
@@ -342,67 +323,45 @@ export type Trip = Pick<Sent, 'run' | 'end'>
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
-    const sent = new Sent(db, connection)
+    const answers: Promise<unknown>[] = []
+    let committed = false
+    const send = <Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> => {
+      const rows = connection.executeQuery<Row>(query).then((result) => result.rows)
+      answers.push(rows)
+      // Callers need not await the rows, because the commit reports failures too.
+      return awaitedLater(rows)
+    }
+    const run = <Row>(query: Statement<Row>): Promise<readonly Row[]> => {
+      const compiled = 'compile' in query ? query.compile(db) : query
+      // The transaction starts with its first statement. Before that statement, no lock or connection is held.
+      if (answers.length === 0) void send(CompiledQuery.raw('begin'))
+      return send(compiled)
+    }
+    const commit = async (): Promise<void> => {
+      if (committed || answers.length === 0) return
+      committed = true
+      void send(CompiledQuery.raw('commit'))
+      // After a failure, Postgres silently turns the commit into a rollback. The earlier results contain the error.
+      for (const answer of answers) await answer
+    }
+    const end = async <Row>(query: Statement<Row>): Promise<readonly Row[]> => {
+      const rows = run(query)
+      await commit()
+      return rows
+    }
     try {
-      const result = await work(sent)
-      await sent.commit()
+      const result = await work({ run, end })
+      await commit()
       return result
     } catch (error) {
-      throw await sent.undo(error)
+      const settled = await Promise.allSettled(answers)
+      if (!committed && settled.length > 0) {
+        // If even the rollback fails, the connection is broken, and the pool replaces it.
+        await send(CompiledQuery.raw('rollback')).catch(() => undefined)
+      }
+      // Later failures only say that the transaction was aborted.
+      const first = settled.find((each) => each.status === 'rejected')
+      throw first === undefined ? error : first.reason
     }
   })
-}
-
-class Sent {
-  readonly #db: Database
-  readonly #connection: DatabaseConnection
-  readonly #answers: Promise<unknown>[] = []
-  #committed = false
-
-  constructor(db: Database, connection: DatabaseConnection) {
-    this.#db = db
-    this.#connection = connection
-  }
-
-  /** Sends a statement at once. Postgres runs statements in order. If one fails, all later statements fail too. */
-  run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
-    const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // The transaction starts with its first statement. Before that statement, no lock or connection is held.
-    if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
-    return this.#send(compiled)
-  }
-
-  /** Sends the last statement together with the commit, and waits for both. */
-  async end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
-    const rows = this.run(query)
-    await this.commit()
-    return rows
-  }
-
-  async commit(): Promise<void> {
-    if (this.#committed || this.#answers.length === 0) return
-    this.#committed = true
-    void this.#send(CompiledQuery.raw('commit'))
-    // After a failure, Postgres silently turns the commit into a rollback. The earlier results contain the error.
-    for (const answer of this.#answers) await answer
-  }
-
-  /** Rolls back, and returns the first failure. Later failures only say that the transaction was aborted. */
-  async undo(thrown: unknown): Promise<unknown> {
-    const answers = await Promise.allSettled(this.#answers)
-    if (!this.#committed && answers.length > 0) {
-      // If even the rollback fails, the connection is broken, and the pool replaces it.
-      await this.#send(CompiledQuery.raw('rollback')).catch(() => undefined)
-    }
-    const first = answers.find(({ status }) => status === 'rejected')
-    return first === undefined ? thrown : (first as PromiseRejectedResult).reason
-  }
-
-  #send<Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> {
-    const rows = this.#connection.executeQuery<Row>(query).then((result) => result.rows)
-    this.#answers.push(rows)
-    // Callers need not await the rows, because the commit reports failures too.
-    rows.catch(() => undefined)
-    return rows
-  }
 }

@@ -100,31 +100,20 @@ export interface CellColumn {
 }
 
 const bigintList = 1016
-const {
-  BOOL,
-  INT8,
-  INT2,
-  INT4,
-  FLOAT4,
-  FLOAT8,
-  NUMERIC,
-  JSON: json,
-  JSONB,
-  TIMESTAMPTZ,
-} = pg.types.builtins
+const types = pg.types.builtins
 
 /** Server types by kind. All other types count as text. */
 const kinds: readonly (readonly [ColumnKind, readonly number[]])[] = [
-  ['boolean', [BOOL]],
-  ['number', [INT8, INT2, INT4, FLOAT4, FLOAT8, NUMERIC]],
-  ['json', [json, JSONB]],
-  ['instant', [TIMESTAMPTZ]],
+  ['boolean', [types.BOOL]],
+  ['number', [types.INT8, types.INT2, types.INT4, types.FLOAT4, types.FLOAT8, types.NUMERIC]],
+  ['json', [types.JSON, types.JSONB]],
+  ['instant', [types.TIMESTAMPTZ]],
   // Array types, which have no names in the driver.
   ['list', [1000, 1005, 1007, 1009, 1015, bigintList, 1021, 1022, 1231, 2951]],
 ]
 
 export function kindOfCell(type: number): ColumnKind {
-  return kinds.find(([, types]) => types.includes(type))?.[0] ?? 'text'
+  return kinds.find(([, some]) => some.includes(type))?.[0] ?? 'text'
 }
 
 /** An array item as parsed by the driver, which knows fewer types than the server. */

@@ -11,6 +11,7 @@ import { root } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
 import { type Kysely, Migrator, sql } from './kysely.ts'
+import { only } from './sql-file.ts'
 
 type MigrationFile = ReturnType<typeof migration>
 
@@ -117,14 +118,11 @@ export async function checkDatabase(
 }
 
 async function checkVersion(db: Database): Promise<void> {
-  const { number, name } = await db
-    .selectNoFrom((eb) => [
-      eb
-        .cast<number>(eb.fn('current_setting', [eb.val('server_version_num')]), 'integer')
-        .as('number'),
-      eb.fn<string>('current_setting', [eb.val('server_version')]).as('name'),
-    ])
-    .executeTakeFirstOrThrow()
+  const { rows } = await sql<{ number: number; name: string }>`
+    select
+      current_setting('server_version_num')::integer as number,
+      current_setting('server_version') as name`.execute(db)
+  const { number, name } = only(rows)
   if (number >= leastVersion) return
   throw new WrongDatabase(
     `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset to use the embedded one`,
@@ -133,12 +131,9 @@ async function checkVersion(db: Database): Promise<void> {
 
 async function readApplied(db: Database): Promise<readonly Applied[]> {
   const name = `${schema}.checksums` as const
-  const { table } = await db
-    .selectNoFrom((eb) =>
-      eb.cast<string | null>(eb.fn('to_regclass', [eb.val(name)]), 'text').as('table'),
-    )
-    .executeTakeFirstOrThrow()
-  if (table === null) return []
+  const { rows } = await sql<{ found: boolean }>`
+    select to_regclass(${name}) is not null as found`.execute(db)
+  if (!only(rows).found) return []
   const checksums = db.withTables<Record<typeof name, Applied>>().selectFrom(name)
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }

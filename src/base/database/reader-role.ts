@@ -1,15 +1,17 @@
 // Creates the read-only role and the analysts' logins, and prevents analysts from blocking workers.
 
 import { randomBytes } from 'node:crypto'
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { codeOf, Misuse } from '../errors.ts'
+import { type Database, openDatabase } from './database.ts'
 import { dictionaryTables, factTables, sumTables } from './facts.ts'
+import { sql } from './kysely.ts'
 import { only } from './sql-file.ts'
 
 /** Creates the read-only role, or renews its grants. Returns null if our own role may not create roles. */
 export async function ensureReader(pool: Pool): Promise<string | null> {
   try {
-    return await inTransaction(pool, grantReader)
+    return await openDatabase(pool).transaction().execute(grantReader)
   } catch (error) {
     if (isReadersOnly(error)) return null
     throw error
@@ -28,18 +30,20 @@ export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | nu
   return rows[0]?.role ?? null
 }
 
-async function grantReader(client: PoolClient): Promise<string> {
+async function grantReader(trx: Database): Promise<string> {
   // All databases on a server share their roles, so the name contains the database's oid.
-  const { rows } = await client.query<{ role: string }>(
-    "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
-  )
-  const { role } = only(rows)
-  await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
-  await withholdLocks(client)
-  const { rowCount } = await client.query('select from pg_roles where rolname = $1', [role])
-  if (rowCount === 0) await client.query(`create role ${role} nologin`)
-  const tables = readable.map((name) => `public.${name}`).join(', ')
-  await client.query(`
+  const { rows } = await sql<{ name: string }>`
+    select 'querymill_reader_' || oid as name
+    from pg_database
+    where datname = current_database()`.execute(trx)
+  const { name } = only(rows)
+  await lockRoles(trx)
+  await withholdLocks(trx)
+  const role = sql.id(name)
+  const there = await sql`select from pg_roles where rolname = ${name}`.execute(trx)
+  if (there.rows.length === 0) await sql`create role ${role} nologin`.execute(trx)
+  const tables = sql.join(readable.map((table) => sql.table(`public.${table}`)))
+  await sql`
     grant usage on schema public, analysis, migrations to ${role};
     -- Lets the commands check that the migrations are theirs.
     grant select on migrations.checksums to ${role};
@@ -52,16 +56,20 @@ async function grantReader(client: PoolClient): Promise<string> {
     grant create on schema scratch to ${role};
     -- Only a member of the reader role can act as it.
     grant ${role} to current_user;
-  `)
-  return role
+  `.execute(trx)
+  return name
+}
+
+function lockRoles(trx: Database) {
+  return sql`select pg_advisory_xact_lock(hashtext('querymill reader'))`.execute(trx)
 }
 
 /**
  * Revokes the use of advisory locks from all other roles, because a reader that holds a list's lock would block
  * `enqueue`. Only a superuser can revoke this right. Other users leave the server's grants unchanged.
  */
-async function withholdLocks(client: PoolClient): Promise<void> {
-  await client.query(`
+async function withholdLocks(trx: Database): Promise<void> {
+  await sql`
     do $$
     declare lock_function regprocedure;
     begin
@@ -78,7 +86,7 @@ async function withholdLocks(client: PoolClient): Promise<void> {
           select pg_get_userbyid(relowner) from pg_class where oid = 'public.calls'::regclass
         ));
       end loop;
-    end $$`)
+    end $$`.execute(trx)
 }
 
 /** Maximum number of connections per analyst. PostgreSQL allows 100 connections in total by default. */
@@ -97,13 +105,15 @@ export async function ensureAnalyst(pool: Pool, name: string) {
       'expected a DATABASE_URL whose user may create roles, got a user who may not; ask the server administrator, or grant that user CREATEROLE',
     )
   }
-  return inTransaction(pool, (client) => grantAnalyst(client, name, reader))
+  return openDatabase(pool)
+    .transaction()
+    .execute((trx) => grantAnalyst(trx, name, reader))
 }
 
-async function grantAnalyst(client: PoolClient, name: string, reader: string) {
-  await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
-  const { rows } = await client.query<{ ours: boolean }>(
-    `select exists (
+async function grantAnalyst(trx: Database, name: string, reader: string) {
+  await lockRoles(trx)
+  const { rows } = await sql<{ ours: boolean }>`
+    select exists (
       select
       from pg_auth_members
       join pg_roles as held on held.oid = pg_auth_members.roleid
@@ -111,9 +121,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
         and held.rolname like 'querymill_reader_%'
     ) and not rolsuper and not rolcreaterole as ours
     from pg_roles
-    where rolname = $1`,
-    [name],
-  )
+    where rolname = ${name}`.execute(trx)
   if (rows[0]?.ours === false) {
     throw new Misuse(
       `expected an unused name or an analyst name, got ${name}, which is another role on the server; choose another name`,
@@ -121,13 +129,13 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
   }
   const there = rows[0] !== undefined
   const password = there ? null : randomBytes(18).toString('base64url')
-  const role = client.escapeIdentifier(name)
+  const role = sql.id(name)
   if (password !== null) {
-    await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
+    await sql`create role ${role} login password ${sql.lit(password)}`.execute(trx)
   }
   // Analysts may change these settings, which are only a convenience. The grants control access.
-  await client.query(`
-    grant ${reader} to ${role};
+  await sql`
+    grant ${sql.id(reader)} to ${role};
     -- Older releases made logins read-only by default, which blocked notes.
     alter role ${role} reset default_transaction_read_only;
     alter role ${role} set statement_timeout = '5min';
@@ -135,29 +143,13 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string) {
     alter role ${role} set jit = off;
     alter role ${role} set idle_in_transaction_session_timeout = '10min';
     alter role ${role} set search_path = analysis, public, notes, scratch;
-    alter role ${role} connection limit ${analystConnections};
-  `)
-  const { rows: own } = await client.query<{ all: boolean }>(
-    'select rolsuper as all from pg_roles where rolname = current_user',
-  )
+    alter role ${role} connection limit ${sql.lit(analystConnections)};
+  `.execute(trx)
+  const { rows: own } = await sql<{ all: boolean }>`
+    select rolsuper as all from pg_roles where rolname = current_user`.execute(trx)
   // Only a superuser can set or lift this limit.
-  if (own[0]?.all === true) await client.query(`alter role ${role} set temp_file_limit = '4GB'`)
+  if (only(own).all) await sql`alter role ${role} set temp_file_limit = '4GB'`.execute(trx)
   return { name, password }
-}
-
-async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    const result = await work(client)
-    await client.query('commit')
-    return result
-  } catch (error) {
-    await client.query('rollback')
-    throw error
-  } finally {
-    client.release()
-  }
 }
 
 export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {

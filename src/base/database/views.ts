@@ -14,30 +14,25 @@ export interface ViewReading {
   readonly slice?: Slice | undefined
 }
 
-export function readingSettings({
-  timeoutMs,
-  origins,
-  suspects,
-  slice,
-}: ViewReading): Readonly<Record<string, string>> {
+export function readingSettings({ timeoutMs, origins, suspects, slice }: ViewReading) {
+  const conditions = slice?.conditions ?? []
   return {
     // On a few million rows, JIT compilation costs more than it saves.
     jit: 'off',
     work_mem: '64MB',
-    ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
-    ...(origins === undefined ? {} : { 'querymill.origins': origins }),
-    ...(suspects === undefined ? {} : { 'querymill.suspects': suspects ? 'show' : '' }),
-    ...(slice === undefined || slice.conditions.length === 0
-      ? {}
-      : { 'querymill.slice': JSON.stringify(slice.conditions) }),
-    ...(slice?.since === undefined ? {} : { 'querymill.since': slice.since }),
-    ...(slice?.until === undefined ? {} : { 'querymill.until': slice.until }),
+    statement_timeout: timeoutMs?.toString(),
+    'querymill.origins': origins,
+    'querymill.suspects': suspects === undefined ? undefined : suspects ? 'show' : '',
+    'querymill.slice': conditions.length === 0 ? undefined : JSON.stringify(conditions),
+    'querymill.since': slice?.since,
+    'querymill.until': slice?.until,
   }
 }
 
 /** Statement that applies settings to the transaction. $1 holds the names and $2 the values. */
-export const setSettings =
-  'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
+export const setSettings = `select set_config(name, value, true)
+  from unnest($1::text[], $2::text[]) as given (name, value)
+  where value is not null`
 
 export async function prepareReading(trx: Database, reading: ViewReading): Promise<void> {
   const settings = readingSettings(reading)
@@ -78,23 +73,18 @@ function split(flag: string, value: string): Condition {
 }
 
 function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
-  const between = given.get('between')?.at(-1)
-  const since = given.get('since')?.at(-1)
-  const until = given.get('until')?.at(-1)
-  if (between === undefined) return spanOf(readDay('since', since), readDay('until', until))
-  if (since !== undefined || until !== undefined) {
+  const [from, to, between] = spanFlags.map((flag) => given.get(flag)?.at(-1))
+  const days = between?.split(/\.\.|,/)
+  if (days !== undefined && (from !== undefined || to !== undefined)) {
     throw new Misuse('expected --between or --since and --until, got both; leave one out')
   }
-  const [first, last, ...more] = between.split(/\.\.|,/)
-  if (first === undefined || last === undefined || more.length > 0) {
+  if (days !== undefined && days.length !== 2) {
     throw new Misuse(
       `expected --between to name two dates, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
     )
   }
-  return spanOf(readDay('between', first), readDay('between', last))
-}
-
-function spanOf(since: string | undefined, until: string | undefined) {
+  const since = days === undefined ? readDay('since', from) : readDay('between', days[0])
+  const until = days === undefined ? readDay('until', to) : readDay('between', days[1])
   if (since !== undefined && until !== undefined && since > until) {
     throw new Misuse(`expected the earlier date first, got ${since} and ${until}; swap them`)
   }
@@ -169,19 +159,47 @@ type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
 
-interface Reader {
-  readonly typed: string
-  readonly tokens: Token[]
-}
-
 // Maximum number of conditions. Nested "and" and "or" multiply conditions when expanded.
 const mostConditions = 200
 
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */
 function readCondition(typed: string): readonly Condition[] {
-  const reader = { typed, tokens: cut(typed) }
-  const conditions = joined(reader, 'or', true)
-  if (reader.tokens.length > 0) throw unclear(typed)
+  const tokens = cut(typed)
+  const unclear = () =>
+    new Misuse(
+      `expected --tag to be tags joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
+    )
+  /** Parses tags joined by "or", which has the lowest precedence, or by "and". */
+  const joined = (word: 'and' | 'or', wanted: boolean): readonly Condition[] => {
+    const next = () => (word === 'or' ? joined('and', wanted) : single(wanted))
+    // Under "not", "or" becomes "and", and vice versa.
+    const all = wanted === (word === 'and')
+    let found = next()
+    while (tokens[0]?.kind === word) {
+      tokens.shift()
+      const more = next()
+      found = all
+        ? [...found, ...more]
+        : found.flatMap((first) => more.map((second) => [...new Set([...first, ...second])]))
+      if (found.length > mostConditions) {
+        throw new Misuse(
+          `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(typed)}; split it into two queries`,
+        )
+      }
+    }
+    return found
+  }
+  const single = (wanted: boolean): readonly Condition[] => {
+    const token = tokens.shift()
+    if (token?.kind === 'not') return single(!wanted)
+    if (token?.kind === 'label') return [[`${wanted ? '+' : '-'}${token.text}`]]
+    if (token?.kind !== '(') throw unclear()
+    const found = joined('or', wanted)
+    if (tokens.shift()?.kind !== ')') throw unclear()
+    return found
+  }
+  const conditions = joined('or', true)
+  if (tokens.length > 0) throw unclear()
   return conditions
 }
 
@@ -205,41 +223,4 @@ function cut(typed: string): Token[] {
     else tokens.push({ kind: 'label', text: piece })
   }
   return tokens
-}
-
-/** Parses tags joined by "or", which has the lowest precedence, or by "and". */
-function joined(reader: Reader, word: 'and' | 'or', wanted: boolean): readonly Condition[] {
-  const next = () => (word === 'or' ? joined(reader, 'and', wanted) : single(reader, wanted))
-  // Under "not", "or" becomes "and", and vice versa.
-  const all = wanted === (word === 'and')
-  let found = next()
-  while (reader.tokens[0]?.kind === word) {
-    reader.tokens.shift()
-    const more = next()
-    found = all
-      ? [...found, ...more]
-      : found.flatMap((first) => more.map((second) => [...new Set([...first, ...second])]))
-    if (found.length > mostConditions) {
-      throw new Misuse(
-        `expected --tag to expand to at most ${mostConditions} conditions, got more from ${JSON.stringify(reader.typed)}; split it into two queries`,
-      )
-    }
-  }
-  return found
-}
-
-function single(reader: Reader, wanted: boolean): readonly Condition[] {
-  const token = reader.tokens.shift()
-  if (token?.kind === 'not') return single(reader, !wanted)
-  if (token?.kind === 'label') return [[`${wanted ? '+' : '-'}${token.text}`]]
-  if (token?.kind !== '(') throw unclear(reader.typed)
-  const found = joined(reader, 'or', wanted)
-  if (reader.tokens.shift()?.kind !== ')') throw unclear(reader.typed)
-  return found
-}
-
-function unclear(typed: string): Misuse {
-  return new Misuse(
-    `expected --tag to be tags joined by and, or, not and parentheses, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
-  )
 }

@@ -22,6 +22,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openPool } from '../database/database.ts'
+import { only } from '../database/sql-file.ts'
 import { codeOf, Unreachable, WrongDatabase } from '../errors.ts'
 import { isCheckout, isImage } from '../root.ts'
 import { pause } from '../waiting.ts'
@@ -149,8 +150,8 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
     if (postmaster === null) return null
     const running = { ...state, port: postmaster.port === 0 ? state.port : postmaster.port }
     const answer = await contact(running)
-    if (answer === 'empty') await createDatabase(running)
-    if (answer === 'ours' || answer === 'empty') return running
+    if (answer === 'ours, without its database') await createDatabase(running)
+    if (answer !== null) return running
     if (Date.now() > deadline) {
       throw new Unreachable(
         `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer within ${patienceMs / 1000} s: ${lastWords(state.data)}; run: ${npmRun('stack --')} stop, then try again`,
@@ -269,23 +270,19 @@ function lastWords(data: string): string {
   return lines.slice(-3).join(' / ')
 }
 
-/** State of the stored port: our server, our server without its database, another server, or nothing. */
-type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
-
-/** Connects to the stored port. Pids and lock files may be stale, so only a connection proves a server is alive. */
-async function contact(state: State): Promise<Contact> {
+/**
+ * Connects to the stored port, and returns null if nothing answers or the port belongs to another server. Pids and lock
+ * files may be stale, so only a connection proves a server is alive.
+ */
+async function contact(state: State): Promise<'ours' | 'ours, without its database' | null> {
   const pool = openPool(urlOf(state), { name: 'start', max: 1 })
   try {
     const { rows } = await pool.query<{ data: string }>(
       "select current_setting('data_directory') as data",
     )
-    const data = rows[0]?.data ?? ''
-    return realpathSync(data) === realpathSync(state.data) ? 'ours' : 'stranger'
+    return realpathSync(only(rows).data) === realpathSync(state.data) ? 'ours' : null
   } catch (error) {
-    const code = codeOf(error) ?? ''
-    if (code === '3D000') return 'empty'
-    // The password, user or file is wrong, so the port belongs to another server.
-    return ['28P01', '28000', 'ENOENT'].includes(code) ? 'stranger' : 'silent'
+    return codeOf(error) === '3D000' ? 'ours, without its database' : null
   } finally {
     await pool.end()
   }

@@ -1,16 +1,7 @@
 // Stores answers as rows, and reads them back.
 
 import type { Answer, Domain, JsonObject, Result, StoredAnswer } from '../../base/answer.ts'
-import {
-  BigintColumn,
-  BooleanColumn,
-  BytesColumn,
-  DoubleColumn,
-  IntegerColumn,
-  JsonbColumn,
-  TextColumn,
-  UuidColumn,
-} from '../../base/database/arrays.ts'
+import { ArrayColumn, kinds } from '../../base/database/arrays.ts'
 import type { Database } from '../../base/database/database.ts'
 import type { CompiledQuery, Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
@@ -295,29 +286,17 @@ type RowOf<Columns> = {
     : never
 }
 
-interface AnyColumn {
-  add(value: unknown): void
-  toParameter(): Buffer
-}
-
-const columnOf: { readonly [Name in Kind]: (bytes: number) => AnyColumn } = {
-  uuid: () => new UuidColumn(),
-  text: () => new TextColumn(),
-  integer: () => new IntegerColumn(),
-  bigint: () => new BigintColumn(),
-  double: () => new DoubleColumn(),
-  boolean: () => new BooleanColumn(),
-  jsonb: () => new JsonbColumn(),
-  bytea: (bytes) => new BytesColumn(bytes),
-}
-
 class Rows<Name extends TableName> {
   readonly #names: readonly string[]
-  readonly #columns: readonly AnyColumn[]
+  readonly #columns: readonly ArrayColumn<unknown>[]
 
   constructor(columns: readonly (readonly [string, Kind])[], bytes: number) {
     this.#names = columns.map(([name]) => name)
-    this.#columns = columns.map(([, kind]) => columnOf[kind](bytes))
+    this.#columns = columns.map(([, kind]) =>
+      kind === 'bytea'
+        ? new ArrayColumn(kinds.bytea, bytes)
+        : new ArrayColumn<unknown>(kinds[kind]),
+    )
   }
 
   /** Adds a row. Values are passed by position, because each answer has hundreds of values. */

@@ -1,6 +1,6 @@
 // Stages a list in temporary tables before it is stored.
 
-import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn } from '../../base/database/arrays.ts'
+import { ArrayColumn, kinds } from '../../base/database/arrays.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Kysely, sql } from '../../base/database/kysely.ts'
 import type { DB, Generated } from '../../base/database/schema.ts'
@@ -66,25 +66,25 @@ const group = '\u001d'
 /** Queries in a list, collected by column until they are sent. */
 class Lot {
   readonly columns = {
-    line: new IntegerColumn(),
-    id: new UuidColumn(),
-    key: new TextColumn(),
-    q: new TextColumn(),
-    location: new TextColumn(),
-    hl: new TextColumn(),
-    gl: new TextColumn(),
-    num: new IntegerColumn(),
-    device: new TextColumn(),
-    priority: new IntegerColumn(),
-    weight: new DoubleColumn(),
-    target: new TextColumn(),
-    tags: new TextColumn(),
-    cpc: new DoubleColumn(),
-    difficulty: new DoubleColumn(),
-    every_days: new IntegerColumn(),
-    max_age_ms: new DoubleColumn(),
-    given: new TextColumn(),
-    share: new IntegerColumn(),
+    line: new ArrayColumn(kinds.integer),
+    id: new ArrayColumn(kinds.uuid),
+    key: new ArrayColumn(kinds.text),
+    q: new ArrayColumn(kinds.text),
+    location: new ArrayColumn(kinds.text),
+    hl: new ArrayColumn(kinds.text),
+    gl: new ArrayColumn(kinds.text),
+    num: new ArrayColumn(kinds.integer),
+    device: new ArrayColumn(kinds.text),
+    priority: new ArrayColumn(kinds.integer),
+    weight: new ArrayColumn(kinds.double),
+    target: new ArrayColumn(kinds.text),
+    tags: new ArrayColumn(kinds.text),
+    cpc: new ArrayColumn(kinds.double),
+    difficulty: new ArrayColumn(kinds.double),
+    every_days: new ArrayColumn(kinds.integer),
+    max_age_ms: new ArrayColumn(kinds.double),
+    given: new ArrayColumn(kinds.text),
+    share: new ArrayColumn(kinds.integer),
   }
   rows = 0
   readonly #labels: readonly string[]
@@ -288,7 +288,7 @@ async function insertRows(
   // A column of nulls is sent as an empty array, which `unnest` fills with nulls.
   const arrays = names.map((name) => {
     const { blank, kind } = columns[name]
-    return sql`${blank ? '{}' : columns[name].toParameter()}::${sql.raw(kind)}[]`
+    return sql`${blank ? '{}' : columns[name].toParameter()}::${sql.raw(kind.name)}[]`
   })
   await sql`
     insert into ${sql.id(stageName(table, number))} (${sql.join(names.map((name) => sql.id(name)))})

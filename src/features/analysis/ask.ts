@@ -2,7 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import pg, { type Pool, type PoolClient } from 'pg'
-import { openPool, type Pool as MillPool } from '../../base/database/database.ts'
+import { openPool, type PoolOptions } from '../../base/database/database.ts'
 import { askOnce, type CellBatch, fetchAll } from '../../base/database/fetch.ts'
 import { findReader, withheld } from '../../base/database/reader-role.ts'
 import { only } from '../../base/database/sql-file.ts'
@@ -47,7 +47,15 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   try {
     await inquiry.before?.(client)
     settle = await cancelOn(pool, client, inquiry.signal)
-    await beginReading(client, inquiry, reader)
+    await client.query('begin read only')
+    const { timeoutMs, origins, suspects, slice } = inquiry
+    const settings = {
+      ...readingSettings({ timeoutMs, origins, slice, suspects: suspects || undefined }),
+      // All rows are read, so the planner must not optimize for the first rows.
+      cursor_tuple_fraction: '1',
+    }
+    await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
+    if (reader !== null) await client.query(`set local role ${reader}`)
     const values = await nameDay(client, inquiry)
     if (kind === 'rows') {
       let some = false
@@ -87,21 +95,6 @@ function kindOf(text: string): 'rows' | 'report' {
   )
 }
 
-async function beginReading(
-  client: PoolClient,
-  { timeoutMs, origins, suspects = false, slice }: Inquiry,
-  reader: string | null,
-): Promise<void> {
-  await client.query('begin read only')
-  const settings = {
-    ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
-    // All rows are read, so the planner must not optimize for the first rows.
-    cursor_tuple_fraction: '1',
-  }
-  await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
-  if (reader !== null) await client.query(`set local role ${reader}`)
-}
-
 /** Replaces "newest" with a date. With a constant date, the planner can restrict the statement to that day's rows. */
 async function nameDay(
   client: PoolClient,
@@ -115,7 +108,7 @@ async function nameDay(
         where $1::text is null or lists.name = $1)::text as greatest`,
     [slice === undefined ? null : onlyList(slice)],
   )
-  const { newest = null, greatest = null } = rows[0] ?? {}
+  const { newest, greatest } = only(rows)
   if (newest !== null && newest !== greatest) {
     warn(
       `the day shown is ${newest}, the newest full day; ${greatest} has too few answers for a comparison`,
@@ -188,7 +181,7 @@ async function cancelOn(
 ): Promise<() => Promise<void>> {
   if (signal === undefined) return () => Promise.resolve()
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const pid = rows[0]?.pid ?? 0
+  const { pid } = only(rows)
   let ended: Promise<unknown> = Promise.resolve()
   const end = () => {
     // If cancelling fails, the time limit still applies.
@@ -255,24 +248,27 @@ export function expectHarmless(text: string): void {
   )
 }
 
-interface LoginOrder {
+interface LoginOrder extends PoolOptions {
   readonly url: string
-  /** Name in `pg_stat_activity`. */
-  readonly name: string
-  readonly max: number
   /** Id of the database to which the login must connect. */
   readonly installation: string
 }
 
 /** Opens the analysts' login. Statements cannot exceed its rights, even if they switch roles. */
-export async function openAnalyst({
-  url,
-  installation,
-  ...options
-}: LoginOrder): Promise<MillPool> {
+export async function openAnalyst({ url, installation, ...options }: LoginOrder): Promise<Pool> {
   const pool = openPool(url, { ...options, reading: true })
   try {
-    const { login, database, more } = await look(pool)
+    const { rows } = await pool.query<Login>(`
+      select
+        current_user::text as login,
+        (select id::text from public.installation) as database,
+        rolsuper or rolcreaterole
+          or pg_has_role(current_user, (select relowner from pg_class where oid = 'public.calls'::regclass), 'member')
+          or has_table_privilege('public.accounts', 'select')
+          or has_table_privilege('public.calls', 'update') as more
+      from pg_roles
+      where rolname = current_user`)
+    const { login, database, more } = only(rows)
     if (database !== installation) throw refused('the database of DATABASE_URL', 'another database')
     if (more) throw refused('a login that can only read answers', `${login}, which can do more`)
     return pool
@@ -293,18 +289,4 @@ interface Login {
   readonly database: string
   /** True if the login may read or change internal tables, or switch to a role that may. */
   readonly more: boolean
-}
-
-async function look(pool: MillPool): Promise<Login> {
-  const { rows } = await pool.query<Login>(`
-    select
-      current_user::text as login,
-      (select id::text from public.installation) as database,
-      rolsuper or rolcreaterole
-        or pg_has_role(current_user, (select relowner from pg_class where oid = 'public.calls'::regclass), 'member')
-        or has_table_privilege('public.accounts', 'select')
-        or has_table_privilege('public.calls', 'update') as more
-    from pg_roles
-    where rolname = current_user`)
-  return only(rows)
 }

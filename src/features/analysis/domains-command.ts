@@ -6,6 +6,7 @@ import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { changing } from '../../base/database/reader-role.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { workplace } from '../../base/root.ts'
@@ -15,8 +16,8 @@ import { readTable } from '../../core/lists/table.ts'
 import { openMill } from '../../core/mill.ts'
 import {
   changeDomains,
+  type DomainFile,
   endDomain,
-  type FileColumns,
   loadDomains,
   type OwnDomain,
   putDomain,
@@ -54,13 +55,11 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   return exits.done
 }
 
-type Work = Parameters<typeof changeDomains>[2]
-
 /** Prepares an action that changes a table, or returns null for a read-only action. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
-): Promise<Work | null> {
+): Promise<Parameters<typeof changeDomains>[2] | null> {
   const [action = 'list', subject] = args
   switch (action) {
     case 'list':
@@ -69,10 +68,8 @@ async function prepare(
       return undoDomains
     case 'load': {
       const path = subject === undefined ? join(workplace, shipped) : callerPath(env, subject)
-      const rows = await readTable(path, subject ?? shipped)
-      const lines = readDomains(rows, subject ?? shipped)
-      const loading = { lines, today, ...spokenOf(rows) }
-      if (lines.length > 0) return (trx) => loadDomains(trx, loading)
+      const file = await readFile(path, subject ?? shipped)
+      if (file.lines.length > 0) return (trx) => loadDomains(trx, { ...file, today })
       throw new Misuse(
         `expected ${subject ?? shipped} to name a domain, got none; ${npmRun('domains --')} end DOMAIN ends a domain`,
       )
@@ -91,15 +88,11 @@ async function prepare(
 }
 
 /** Parses the flags by the rules for a line in a file. */
-function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
+function readOne(domain = '', flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
-  const fields = new Map(
-    Object.entries({ domain: domain ?? '', label, brand, since, until, rival }),
-  )
-  const [line] = readDomains([{ line: 1, fields }], 'command line')
-  if (line === undefined) throw new Error('expected a line, got none')
-  return line
+  const fields = new Map(Object.entries({ domain, label, brand, since, until, rival }))
+  return only(readDomains([{ line: 1, fields }], 'command line'))
 }
 
 async function showDomains(db: Database, json: boolean): Promise<Exit> {
@@ -130,9 +123,8 @@ export async function loadFirstDomains(
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
 ): Promise<void> {
   if ((await readOwnDomains(db)).length > 0) return
-  const rows = await readTable(path, shown)
-  const loading = { lines: readDomains(rows, shown), today, ...spokenOf(rows) }
-  await changeDomains(db, 'demo', (trx) => loadDomains(trx, loading))
+  const file = await readFile(path, shown)
+  await changeDomains(db, 'demo', (trx) => loadDomains(trx, { ...file, today }))
 }
 
 /** A row in a small CSV file, by column name. */
@@ -141,10 +133,11 @@ interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Finds the optional columns in a file. If a column is missing, the stored values stay unchanged. */
-function spokenOf(rows: readonly NamedRow[]): FileColumns {
+/** Reads a domains file. If an optional column is missing, the stored values stay unchanged. */
+async function readFile(path: string, shown: string): Promise<DomainFile> {
+  const rows = await readTable(path, shown)
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
-  return { brands: has('brand'), rivals: has('rival') }
+  return { lines: readDomains(rows, shown), brands: has('brand'), rivals: has('rival') }
 }
 
 type Complain = (text: string) => void

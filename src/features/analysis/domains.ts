@@ -1,36 +1,37 @@
 // Reads and changes our own and rivals' domains.
 
 import type { Database } from '../../base/database/database.ts'
-import { sql, type Transaction } from '../../base/database/kysely.ts'
+import {
+  expressionBuilder,
+  type Selectable,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { dayMs, dayOf, type DaySpan, formatDate } from '../../base/time/zone.ts'
 
+const tables = ['own_domains', 'rival_domains'] as const
+
+type DomainLine = Omit<Selectable<DB[(typeof tables)[number]]>, 'added_at'>
+
 /** A domain of our own or of a rival, with its label and period. Missing dates are null. */
-export interface OwnDomain {
-  readonly domain: string
-  readonly label: string
-  /** The domain's brand, or null if it is the same as the label. */
-  readonly brand: string | null
-  readonly since: string | null
-  readonly until: string | null
+export interface OwnDomain extends Readonly<DomainLine> {
   readonly rival: boolean
 }
 
-/** Optional columns that a domains file contains. */
-export interface FileColumns {
+function tableOf({ rival }: Pick<OwnDomain, 'rival'>) {
+  return rival ? 'rival_domains' : 'own_domains'
+}
+
+/** The lines of a domains file, and whether the file has the optional columns. */
+export interface DomainFile {
+  readonly lines: readonly OwnDomain[]
   readonly brands: boolean
   readonly rivals: boolean
 }
 
-function tableOf({ rival }: Pick<OwnDomain, 'rival'>): DomainTable {
-  return rival ? 'rival_domains' : 'own_domains'
-}
-
-type DomainTable = 'own_domains' | 'rival_domains'
-
-interface Loading extends FileColumns {
-  readonly lines: readonly OwnDomain[]
+interface Loading extends DomainFile {
   readonly today: string
 }
 
@@ -51,28 +52,19 @@ async function loadTable(
   const table = tableOf({ rival })
   const own = lines.filter((line) => line.rival === rival)
   const yesterday = formatDate(dayOf(today).getTime() - dayMs)
-  const rows: Pick<OwnDomain, 'domain' | 'label' | 'brand' | 'since' | 'until'>[] = []
+  const rows: DomainLine[] = []
   for (const row of await trx.selectFrom(table).selectAll().execute()) {
     const line = own.find((each) => isSame(each, row, { today, brands }))
     const isOpen = row.until === null || row.until >= today
     if (line === undefined && row.since !== null && row.since >= today) {
       // The stored line starts today or later, so it cannot end yesterday.
-      await trx
-        .deleteFrom(table)
-        .where('domain', '=', row.domain)
-        .where('since', '=', row.since)
-        .execute()
+      await trx.deleteFrom(table).where(isLine(row)).execute()
       continue
     }
     const until = line === undefined ? (isOpen ? yesterday : row.until) : line.until
     rows.push({ ...row, until })
     if (until === row.until) continue
-    await trx
-      .updateTable(table)
-      .set({ until })
-      .where('domain', '=', row.domain)
-      .where('since', 'is not distinct from', row.since)
-      .execute()
+    await trx.updateTable(table).set({ until }).where(isLine(row)).execute()
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row, { today, brands }))) continue
@@ -82,10 +74,16 @@ async function loadTable(
   }
 }
 
+/** Selects the row of a line, which its domain and start identify. */
+function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
+  const eb = expressionBuilder<DB, (typeof tables)[number]>()
+  return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
+}
+
 /** Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end. */
 function isSame(
   line: OwnDomain,
-  row: Omit<OwnDomain, 'rival'>,
+  row: DomainLine,
   { today, brands }: Pick<Loading, 'today' | 'brands'>,
 ): boolean {
   const isMeant =
@@ -105,14 +103,9 @@ export async function readOursOn(db: Database, date: string): Promise<readonly s
   return rows.map(({ domain }) => domain)
 }
 
-/** A line that a command removed or added. */
-interface DomainChange extends OwnDomain {
-  readonly change: 'removed' | 'added'
-}
-
 /** Reads our own domains, and then the rivals' domains, oldest line first. */
 export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]> {
-  const lines = (table: DomainTable) =>
+  const lines = (table: (typeof tables)[number]) =>
     db
       .selectFrom(table)
       .select(['domain', 'label', 'brand', 'since', 'until'])
@@ -125,12 +118,12 @@ export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]
     .execute()
 }
 
-/** Changes the domain tables under a lock. Records and returns the changes. */
-export async function changeDomains(
+/** Changes the domain tables under a lock. Records and returns the lines that were removed and added. */
+export function changeDomains(
   db: Database,
   command: string,
   work: (trx: Transaction<DB>) => Promise<unknown>,
-): Promise<readonly DomainChange[]> {
+) {
   return db.transaction().execute(async (trx) => {
     await sql`lock table own_domains, rival_domains in share row exclusive mode`.execute(trx)
     const before = await readOwnDomains(trx)
@@ -165,8 +158,6 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
     .execute()
 }
 
-const tables = ['own_domains', 'rival_domains'] as const
-
 /** Ends all of a domain's lines on a day, and deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
@@ -192,17 +183,10 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
       eb.selectFrom('own_domain_changes').select(({ fn }) => fn.max('changed_at').as('changed_at')),
     )
     .execute()
-  for (const { domain, since, rival } of last.filter(({ change }) => change === 'added')) {
-    await trx
-      .deleteFrom(tableOf({ rival }))
-      .where('domain', '=', domain)
-      .where('since', 'is not distinct from', since)
-      .execute()
+  for (const line of last.filter(({ change }) => change === 'added')) {
+    await trx.deleteFrom(tableOf(line)).where(isLine(line)).execute()
   }
-  for (const line of last.filter(({ change }) => change === 'removed')) {
-    const { domain, label, brand, since, until } = line
-    await trx.insertInto(tableOf(line)).values({ domain, label, brand, since, until }).execute()
-  }
+  for (const line of last.filter(({ change }) => change === 'removed')) await putDomain(trx, line)
 }
 
 interface DomainSpan extends DaySpan {
@@ -248,10 +232,9 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: it appears in a result, or is our own or a rival's. */
+/** A known domain: it appears in a result, or is our own or a rival's. It has a label if it is or was ours. */
 export interface KnownDomain {
   readonly domain: string
-  /** Our label, if the domain is or was ours. */
   readonly label: string | null
 }
 
@@ -261,7 +244,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
     .selectNoFrom((eb) => [
       eb
         .or(
-          (['domains', 'own_domains', 'rival_domains'] as const).map((table) =>
+          (['domains', ...tables] as const).map((table) =>
             eb.exists(eb.selectFrom(table).select('domain').where('domain', '=', domain)),
           ),
         )
@@ -338,10 +321,7 @@ export interface DomainPage {
 }
 
 /** Reads a domain's pages in the last known answers up to a day. Pages that rank for the most queries come first. */
-export function readDomainPages(
-  db: Database,
-  { domain, until }: Pick<DomainSpan, 'domain' | 'until'>,
-) {
+export function readDomainPages(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
   return readRows<DomainPage>(db, 'read_domain_pages', { until, domain })
 }
 
@@ -355,6 +335,6 @@ export interface Rival {
 }
 
 /** Reads the domains that share answers with a given domain, most frequent first. */
-export function readRivals(db: Database, { domain, until }: Pick<DomainSpan, 'domain' | 'until'>) {
+export function readRivals(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
   return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

@@ -10,19 +10,19 @@ import type { Database } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { readSlice, sliceFlags, spanFlags } from '../../base/database/views.ts'
-import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openMill } from '../../core/mill.ts'
 import { archiveFlags, readArchive } from '../archive/load.ts'
-import { type Inquiry, readBatches } from './ask.ts'
+import { readBatches } from './ask.ts'
 import { findQuestion, readFlags } from './library.ts'
 import { hintOrigins, readOrigins } from './origins.ts'
-import { type RowOptions, writeRows } from './rows.ts'
+import { countRows, type RowOptions, writeRows } from './rows.ts'
 import { findTarget, promisedFormat, type Target, writeTarget } from './target.ts'
 
 const formats = ['csv', 'ndjson', 'parquet', 'xlsx'] as const
 type Format = (typeof formats)[number]
 
-interface ExportOptions {
+type ExportOptions = Parameters<typeof archiveFlags>[0] & {
   readonly format?: string
   readonly to?: string
   readonly question?: string
@@ -33,9 +33,6 @@ interface ExportOptions {
   readonly origins?: string
   readonly suspects?: true
   readonly timeout: string
-  readonly withArchive?: true
-  readonly archived?: string
-  readonly archive?: string
 }
 
 /** Writes a relation or result to a file or stdout, row by row. Validates all input before the statement runs. */
@@ -109,56 +106,29 @@ function chooseDelimiter(typed: string, format: Format): string {
   throw new Misuse(`expected --delimiter with --format csv, got ${format}, which has no delimiter`)
 }
 
-async function* countRows(
-  batches: AsyncIterable<CellBatch>,
-  add: (rows: number) => void,
-): AsyncGenerator<CellBatch> {
-  for await (const batch of batches) {
-    add(batch.rows.length)
-    yield batch
-  }
-}
-
 async function write(
   batches: AsyncIterable<CellBatch>,
   format: Format,
   options: RowOptions,
 ): Promise<AsyncIterable<string | Uint8Array>> {
-  switch (format) {
-    case 'csv':
-    case 'ndjson':
-      return writeRows(batches, format, options)
-    case 'parquet':
-      return (await import('./parquet.ts')).writeParquet(batches)
-    case 'xlsx':
-      return (await import('./workbook.ts')).writeWorkbook(batches, say)
-    default:
-      throw unhandled('format', format)
-  }
+  if (format === 'parquet') return (await import('./parquet.ts')).writeParquet(batches)
+  if (format === 'xlsx') return (await import('./workbook.ts')).writeWorkbook(batches, say)
+  return writeRows(batches, format, options)
 }
 
 /** The relation, question or SQL to export, as typed. */
-interface TypedChoice {
-  readonly question: string | undefined
-  readonly where: string | undefined
-  readonly args: readonly string[]
-}
-
-type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
+type TypedChoice = Pick<Call, 'args'> & Readonly<Record<'question' | 'where', string | undefined>>
 
 /** Finds the relation, question or SQL. Rejects invalid input before the database is opened, where possible. */
-export function readChoice({
-  question,
-  where,
-  args,
-}: TypedChoice): (db: Database) => Promise<Exported> {
+export function readChoice({ question, where, args }: TypedChoice) {
   if (question !== undefined) {
     if (where !== undefined) {
       throw new Misuse(
         'expected --where with the name of a table or view, got --where with --question; put the condition into the SQL',
       )
     }
-    const found = { ...findQuestion(question, args), name: nameOf(question) }
+    const name = /\s/.test(question.trim()) ? 'the answer' : question
+    const found = { ...findQuestion(question, args), name }
     return () => Promise.resolve(found)
   }
   const [relation = '', ...flags] = args
@@ -176,15 +146,11 @@ export function readChoice({
     )
   }
   const slice = readSlice(given)
-  return async (db) => {
+  return async (db: Database) => {
     const name = await findRelation(db, relation)
     const { since, until } = slice
     return { ...(await selectRows(db, name, { since, until, where })), slice, name }
   }
-}
-
-function nameOf(question: string): string {
-  return /\s/.test(question.trim()) ? 'the answer' : question
 }
 
 /** Finds a table or view by the typed name, and returns the name quoted for SQL. */
@@ -211,20 +177,12 @@ const times = [
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
 ]
 
-interface RowChoice {
-  /** Days as typed, both inclusive. */
-  readonly since: string | undefined
-  readonly until: string | undefined
-  /** SQL condition for the rows, as typed. */
-  readonly where: string | undefined
-}
-
 /** Builds the statement that reads the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,
-  { since, until, where }: RowChoice,
-): Promise<Pick<Inquiry, 'text' | 'values'>> {
+  { since, until, where }: Readonly<Record<'since' | 'until' | 'where', string | undefined>>,
+) {
   const bounded = since !== undefined || until !== undefined
   const time = bounded ? await findTime(db, relation) : null
   const conditions = [
@@ -238,8 +196,7 @@ async function selectRows(
 }
 
 async function findTime(db: Database, relation: string): Promise<string> {
-  const rows = await readRows<{ name: string }>(db, 'read_time_column', { relation, times })
-  const [found] = rows
+  const [found] = await readRows<{ name: string }>(db, 'read_time_column', { relation, times })
   if (found !== undefined) return found.name
   throw new Misuse(
     `expected a table or view with a time column for --since and --until, got ${relation}, which has none; leave them out, or use --where`,

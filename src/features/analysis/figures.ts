@@ -1,35 +1,16 @@
 // Reads a report's data.
 
 import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
-import { type HeldDay, readHeldDays } from './domains.ts'
-import { type Note, readNotes } from './notes.ts'
-import {
-  type RankPoint,
-  readGreatest,
-  readRanks,
-  readSuspects,
-  readVariants,
-  type SuspectRun,
-  type Variant,
-} from './query-facts.ts'
-import { type ReadSpan, readSpan } from './span.ts'
+import { readHeldDays } from './domains.ts'
+import { readNotes } from './notes.ts'
+import { readGreatest, readRanks, readSuspects, readVariants } from './query-facts.ts'
+import { readSpan } from './span.ts'
 
 /** A report's data, apart from the data that desk pages also show. */
-export interface Figures extends Omit<ReportSummary, 'newest'> {
-  /** Conditions that the queries must all meet. If empty, the report covers all queries. */
-  readonly narrowed: readonly string[]
-  readonly span: ReadSpan
-  /** Suspect runs in the span, whose answers are left out. */
-  readonly suspect: readonly SuspectRun[]
-  readonly domains: readonly { readonly domain: string; readonly label: string }[]
-  /** Daily sums for the selected domains and the largest domains. */
-  readonly shares: readonly HeldDay[]
-  readonly ranks: readonly RankPoint[]
-  readonly variants: readonly Variant[]
-  readonly notes: readonly Note[]
-}
+export type Figures = Awaited<ReturnType<typeof readFigures>>
 
 export interface FigureOptions {
   /** Queries and days to which the views are already restricted. */
@@ -46,31 +27,34 @@ const mostShares = 8
 const greatestShown = 6
 
 /** Reads all figures in one snapshot, because the numbers in a report must agree. */
-export async function readFigures(trx: Database, options: FigureOptions): Promise<Figures> {
+export async function readFigures(trx: Database, options: FigureOptions) {
   const { slice } = options
-  const { newest, ...summary } = await readReportSummary(trx, slice)
-  const { since, until } = slice
-  const asked = { since: since ?? null, until: until ?? newest }
-  const span = await readSpan(trx, { ...asked, ...days })
+  const { since = null, until = null, conditions } = slice
+  const parameters = { since, until, sliced: conditions.length > 0 }
+  const { newest, ...summary } = only(
+    await readRows<ReportSummary>(trx, 'read_report_summary', parameters),
+  )
+  const span = await readSpan(trx, { since, until: until ?? newest, ...days })
   const greatest = await readGreatest(trx, { day: summary.day, most: greatestShown })
   const domains = await chooseDomains(trx, options, greatest)
   const names = domains.map(({ domain }) => domain)
+  // Daily sums are shown for the selected domains and the largest domains.
   const drawn = [...new Set([...names, ...greatest])].slice(0, mostShares)
-  const ranks = await readRanks(trx, { domains: names, ...span })
+  const ranks = await readRanks(trx, names, span)
+  const texts = [...new Set(ranks.map(({ q }) => q))]
   const isChosen = listFilter(slice)
   const suspect = await readSuspects(trx, span)
   return {
     ...summary,
+    /** Conditions that the queries must all meet. If empty, the report covers all queries. */
     narrowed: sliceWords(slice),
     span,
+    /** Suspect runs in the span, whose answers are left out. */
     suspect: suspect.filter(({ list }) => isChosen(list)),
     domains,
     shares: await readHeldDays(trx, { domains: drawn, tag: '*', ...span }),
     ranks,
-    variants: await readVariants(
-      trx,
-      ranks.map(({ q }) => q),
-    ),
+    variants: await readVariants(trx, texts),
     notes: await readNotes(trx, wantedLabels(slice)),
   }
 }
@@ -85,7 +69,7 @@ async function chooseDomains(
   trx: Database,
   { domains: asked, today }: FigureOptions,
   greatest: readonly string[],
-): Promise<Figures['domains']> {
+) {
   const rows = await trx
     .selectFrom('own_domains')
     .distinctOn('domain')
@@ -123,20 +107,6 @@ interface ReportSummary {
   readonly credits: number
 }
 
-/** Reads the summary from views that are already restricted to the slice. */
-async function readReportSummary(
-  trx: Database,
-  { conditions, since, until }: Slice,
-): Promise<ReportSummary> {
-  return only(
-    await readRows<ReportSummary>(trx, 'read_report_summary', {
-      since: since ?? null,
-      until: until ?? null,
-      sliced: conditions.length > 0,
-    }),
-  )
-}
-
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
 /**
@@ -144,17 +114,8 @@ const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'work
  * would abort the page's transaction.
  */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
-  const { may } = await trx
-    .selectNoFrom((eb) =>
-      eb
-        .and(
-          books.map((name) =>
-            eb.fn<boolean>('has_table_privilege', [eb.val(`public.${name}`), eb.val('select')]),
-          ),
-        )
-        .$castTo<boolean>()
-        .as('may'),
-    )
-    .executeTakeFirstOrThrow()
-  return may
+  const { rows } = await sql<{ may: boolean }>`
+    select bool_and(has_table_privilege('public.' || name, 'select')) as may
+    from unnest(${books}::text[]) as name`.execute(trx)
+  return only(rows).may
 }

@@ -4,7 +4,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { siteName } from '../../base/address.ts'
-import { readSlice, type Slice, sliceFlags, spanFlags } from '../../base/database/views.ts'
+import { readSlice, sliceFlags, spanFlags } from '../../base/database/views.ts'
 import { Misuse } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 import type { Inquiry } from './ask.ts'
@@ -90,16 +90,16 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-interface BoundQuestion {
-  readonly values: readonly (string | null)[]
-  readonly slice: Slice
-}
-
 /** Reads a question's parameters and slice from flags such as `--domain example.com`. */
-export function bindParameters(question: Question, flags: readonly string[]): BoundQuestion {
+export function bindParameters(question: Question, flags: readonly string[]) {
   const given = readFlags(flags)
-  refuseOthers(question, given)
   const { parameters, narrows, name } = question
+  const known = [...parameters.map((parameter) => parameter.name), ...narrows]
+  const other = [...given.keys()].find((flag) => !known.includes(flag))
+  if (other !== undefined) {
+    const list = known.length === 0 ? 'none' : known.map((each) => `--${each}`).join(', ')
+    throw new Misuse(`expected a parameter of ${name}, got --${other}; it has ${list}`)
+  }
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
   // If two days are given, the later one is the question's day.
   const ends = narrows.includes('until') && slice.until !== undefined
@@ -121,22 +121,9 @@ export function bindParameters(question: Question, flags: readonly string[]): Bo
   return { values, slice }
 }
 
-function refuseOthers({ name, parameters, narrows }: Question, given: GivenFlags): void {
-  const known = [...parameters.map((parameter) => parameter.name), ...narrows]
-  for (const flag of given.keys()) {
-    if (known.includes(flag)) continue
-    const list = known.map((each) => `--${each}`).join(', ')
-    throw new Misuse(
-      `expected a parameter of ${name}, got --${flag}; ${list === '' ? 'it has none' : `it has ${list}`}`,
-    )
-  }
-}
-
-type GivenFlags = Map<string, readonly string[]>
-
 /** Reads flags, and returns all values of each flag, in order. */
-export function readFlags(flags: readonly string[]): GivenFlags {
-  const given: GivenFlags = new Map()
+export function readFlags(flags: readonly string[]) {
+  const given = new Map<string, readonly string[]>()
   for (let index = 0; index < flags.length; index++) {
     const match = /^--([a-z_]\w*)(?:=(.*))?$/s.exec(flags[index] ?? '')
     if (match === null) {
@@ -172,33 +159,29 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   const found = questions.find(
     ({ name }) => name === (show === undefined ? typed : `${typed}-${show}`),
   )
-  if (found !== undefined) return bindQuestion(found, withoutShow(given))
-  throw new Misuse(unknownQuestion(typed, show, questions))
-}
-
-function withoutShow(given: GivenFlags): readonly string[] {
-  return [...given].flatMap(([name, values]) =>
-    name === 'show' ? [] : values.map((value) => `--${name}=${value}`),
-  )
-}
-
-function unknownQuestion(
-  typed: string,
-  show: string | undefined,
-  questions: readonly Question[],
-): string {
+  if (found !== undefined) {
+    given.delete('show')
+    const others = [...given].flatMap(([name, values]) =>
+      values.map((value) => `--${name}=${value}`),
+    )
+    return bindQuestion(found, others)
+  }
   const shown = questions
     .filter(({ name }) => name.startsWith(`${typed}-`))
     .map(({ name }) => name.slice(typed.length + 1))
   if (show !== undefined && shown.length > 0) {
-    return `expected --show for ${typed} to be one of ${shown.join(', ')}, got ${JSON.stringify(show)}`
+    throw new Misuse(
+      `expected --show for ${typed} to be one of ${shown.join(', ')}, got ${JSON.stringify(show)}`,
+    )
   }
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
   const advice =
     near.length === 0
       ? `${npmRun('sql')} lists the questions`
       : `did you mean ${near.map(({ name }) => name).join(' or ')}?`
-  return `expected the name of a question or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
+  throw new Misuse(
+    `expected the name of a question or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`,
+  )
 }
 
 function askSql(text: string, flags: readonly string[]): SqlQuestion {

@@ -1,7 +1,7 @@
 // Reads facts about a list and its queries.
 
 import type { Database } from '../../base/database/database.ts'
-import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
+import { type Expression, expressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
@@ -29,15 +29,13 @@ export function readListFacts(db: Database, only: number | null) {
     .select(['newest.duplicates', 'newest.rejected', 'newest.state'])
     .select((eb) => [
       eb.ref('lists.reading').$castTo<Readonly<Record<string, unknown>> | null>().as('reading'),
-      eb.fn
-        .coalesce(
-          eb
-            .selectFrom('list_queries')
-            .select(({ fn }) => fn.countAll<number>().as('members'))
-            .whereRef('list_queries.list_id', '=', 'lists.id')
-            .where('list_queries.last_seen', '=', newestReading(eb)),
-          eb.lit(0),
-        )
+      eb
+        .selectFrom('list_queries')
+        .select(({ fn }) => fn.countAll<number>().as('members'))
+        .whereRef('list_queries.list_id', '=', 'lists.id')
+        .where('list_queries.last_seen', '=', newestReading(eb.ref('lists.id')))
+        .$asScalar()
+        .$notNull()
         .as('members'),
       eb.fn
         .coalesce(
@@ -58,11 +56,11 @@ export function readListFacts(db: Database, only: number | null) {
 }
 
 /** Selects the time at which a list was last read. */
-export function newestReading(eb: ExpressionBuilder<DB, 'lists'>) {
-  return eb
+export function newestReading(list: Expression<number>) {
+  return expressionBuilder<DB>()
     .selectFrom('list_queries as others')
     .select(({ fn }) => fn.max('others.last_seen').as('last_seen'))
-    .whereRef('others.list_id', '=', 'lists.id')
+    .where('others.list_id', '=', list)
 }
 
 /** A list's queries on one day, counted by outcome. */
@@ -79,14 +77,12 @@ export interface ListCoverage {
   readonly others: number
 }
 
-interface ListRunDay {
+export interface ListDay extends ListCoverage {
   /** The list's newest run on that day. */
   readonly run: number | null
   readonly runDate: string
   readonly credits: number
 }
-
-export interface ListDay extends ListRunDay, ListCoverage {}
 
 /**
  * Reads a list's daily coverage and cost, newest first. Coverage is read through `cached`, with a key that changes only
@@ -97,21 +93,18 @@ export async function readListDays(
   { name, since, until }: DaySpan & { readonly name: string },
   cached = (_key: string | null, read: () => Promise<ListCoverage | null>) => read(),
 ) {
-  const parameters = { name, since, until }
+  type RunDay = Omit<ListDay, keyof ListCoverage> & { readonly version: string | null }
+  const rows = await readRows<RunDay>(db, 'read_list_days', { name, since, until })
   const days: ListDay[] = []
-  for (const { version, ...day } of await readRows<
-    ListRunDay & { readonly version: string | null }
-  >(db, 'read_list_days', parameters)) {
+  for (const { version, ...day } of rows) {
     const key = version === null ? null : JSON.stringify([version, name, day.runDate])
-    const coverage = await cached(key, () => readCoverage(db, name, day.runDate))
+    const coverage = await cached(key, async () => {
+      const parameters = { name, day: day.runDate }
+      return (await readRows<ListCoverage>(db, 'read_list_coverage', parameters))[0] ?? null
+    })
     if (coverage !== null) days.push({ ...day, ...coverage })
   }
   return days
-}
-
-async function readCoverage(db: Database, name: string, day: string): Promise<ListCoverage | null> {
-  const [coverage] = await readRows<ListCoverage>(db, 'read_list_coverage', { name, day })
-  return coverage ?? null
 }
 
 interface MemberChoice {
@@ -141,26 +134,13 @@ export function readListMembers(
       ]).as('variant'),
     )
     .select((eb) =>
-      eb(
-        'members.last_seen',
-        '=',
-        eb
-          .selectFrom('list_queries as newest')
-          .select(({ fn }) => fn.max('newest.last_seen').as('seen'))
-          .where('newest.list_id', '=', list),
-      )
+      eb('members.last_seen', '=', newestReading(eb.val(list)))
         .$castTo<boolean>()
         .as('current'),
     )
     .where('members.list_id', '=', list)
     .$if(word !== null, (members) =>
-      members.where((eb) =>
-        eb(
-          eb.fn<number>('strpos', [eb.fn('lower', ['queries.q']), eb.fn('lower', [eb.val(word)])]),
-          '>',
-          eb.lit(0),
-        ),
-      ),
+      members.where(sql<boolean>`strpos(lower(queries.q), lower(${word})) > 0`),
     )
     .$if(tag !== null, (members) =>
       members.where((eb) => eb(eb.val(tag ?? ''), '=', eb.fn.any('members.tags'))),
@@ -175,7 +155,6 @@ export function readListMembers(
     .execute()
 }
 
-/** Reads the lines that a run rejected, in order. */
 export function readRejectedLines(db: Database, run: number) {
   return db
     .selectFrom('rejected_lines')

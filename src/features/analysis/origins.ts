@@ -21,10 +21,9 @@ export function readOrigins(typed: string): string {
 
 /** Returns the origins of all stored answers if the views show none of them, or null otherwise. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
-  const rows = await readRows<{ shown: boolean; there: string | null }>(db, 'read_hidden_origins', {
-    asked: asked ?? null,
-  })
-  const [found] = rows
+  type Found = { readonly shown: boolean; readonly there: string | null }
+  const parameters = { asked: asked ?? null }
+  const [found] = await readRows<Found>(db, 'read_hidden_origins', parameters)
   return found === undefined || found.shown ? null : found.there
 }
 

@@ -5,7 +5,11 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** Finds a page by id, or returns null if there is none. */
+/** A page under all spellings of its URL, and a period. */
+interface PageSpan extends DaySpan {
+  readonly key: string
+}
+
 export async function readPageFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('pages')
@@ -26,14 +30,10 @@ export interface PageDay {
   readonly search: number
 }
 
-/** Maximum number of positions to read per page. */
 export const mostPageDays = 20_000
 
 /** Reads a page's positions, under all spellings of its URL, newest first. */
-export function readPageDays(
-  db: Database,
-  { key, since, until }: DaySpan & { readonly key: string },
-) {
+export function readPageDays(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
@@ -62,10 +62,7 @@ export function readNewestAnswers(
 }
 
 /** Reads a page's daily sums, under all spellings of its URL. A domain's sums are computed in the same way. */
-export function readPageHoldings(
-  db: Database,
-  { key, since, until }: DaySpan & { readonly key: string },
-) {
+export function readPageHoldings(db: Database, { key, since, until }: PageSpan) {
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
@@ -76,9 +73,6 @@ interface PageMove extends PlaceMove {
 }
 
 /** Reads a page's position changes between two days, under all spellings of its URL, largest changes first. */
-export function readPageMoves(
-  db: Database,
-  { key, since, until }: DaySpan & { readonly key: string },
-) {
+export function readPageMoves(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageMove>(db, 'read_page_moves', { since, until, key })
 }

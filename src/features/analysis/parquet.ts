@@ -9,79 +9,55 @@ const groupCharacters = 8_000_000
 
 /** Writes rows as one Parquet file, one row group at a time, with constant memory use. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
-  let file: ParquetDraft | null = null
+  let draft: ReturnType<typeof openDraft> | null = null
   for await (const { columns, rows } of batches) {
-    file ??= new ParquetDraft(columns)
-    file.add(rows)
-    if (file.full) yield file.takeGroup()
+    draft ??= openDraft(columns)
+    if (draft.add(rows)) yield draft.takeGroup()
   }
-  if (file === null) return
-  if (file.rows > 0) yield file.takeGroup()
-  yield file.takeEnd()
+  if (draft === null) return
+  yield draft.takeGroup()
+  yield draft.takeEnd()
 }
 
-/** A Parquet file in progress. Holds one row group at a time, and returns the new bytes. */
-class ParquetDraft {
-  readonly #columns: readonly ParquetColumn[]
-  readonly #bytes = new ByteWriter()
-  readonly #writer: ParquetWriter
-  #data: unknown[][]
-  #characters = 0
-
-  constructor(columns: readonly CellColumn[]) {
-    this.#columns = columns.map(parquetColumn)
-    this.#data = columns.map(() => [])
-    const schema = [this.#root, ...this.#columns.flatMap((column) => column.schema)]
-    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, createdBy: 'querymill' })
-  }
-
-  get #root() {
-    return { name: 'root', num_children: this.#columns.length }
-  }
-
-  get rows(): number {
-    return this.#data[0]?.length ?? 0
-  }
-
-  /** True if the group should be written. */
-  get full(): boolean {
-    return this.rows >= groupRows || this.#characters >= groupCharacters
-  }
-
-  add(rows: CellBatch['rows']): void {
-    for (const [index, column] of this.#columns.entries()) {
-      const values = this.#data[index]
-      for (const row of rows) {
-        const text = row[index] ?? null
-        values?.push(text === null ? null : column.read(text))
-        this.#characters += text?.length ?? 0
-      }
-    }
-  }
-
-  takeGroup(): Uint8Array {
-    const columnData = this.#columns.map(({ name }, index) => ({
-      name,
-      data: this.#data[index] ?? [],
-    }))
-    // No `await` is needed, because the writer returns a promise only if its output does.
-    void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
-    this.#data = this.#columns.map(() => [])
-    this.#characters = 0
-    return this.#take()
-  }
-
-  takeEnd(): Uint8Array {
-    this.#writer.schema = [this.#root, ...this.#columns.flatMap((column) => column.said)]
-    void this.#writer.finish()
-    return this.#take()
-  }
-
+/** Begins a Parquet file. The draft holds one row group at a time, and returns the new bytes. */
+function openDraft(cellColumns: readonly CellColumn[]) {
+  const columns = cellColumns.map(parquetColumn)
+  const root = { name: 'root', num_children: columns.length }
+  const bytes = new ByteWriter()
+  const schema = [root, ...columns.flatMap((column) => column.schema)]
+  const writer = new ParquetWriter({ writer: bytes, schema, createdBy: 'querymill' })
+  let group = columns.map(({ name }) => ({ name, data: [] as unknown[] }))
+  let characters = 0
   /** Returns the bytes written since the last call. File offsets continue. */
-  #take(): Uint8Array {
-    const bytes = this.#bytes.getBytes().slice()
-    this.#bytes.index = 0
-    return bytes
+  const take = (): Uint8Array => {
+    const written = bytes.getBytes().slice()
+    bytes.index = 0
+    return written
+  }
+  return {
+    /** Adds rows, and returns true if the group should be written. */
+    add(rows: CellBatch['rows']): boolean {
+      for (const [index, column] of columns.entries()) {
+        for (const row of rows) {
+          const text = row[index] ?? null
+          group[index]?.data.push(text === null ? null : column.read(text))
+          characters += text?.length ?? 0
+        }
+      }
+      return (group[0]?.data.length ?? 0) >= groupRows || characters >= groupCharacters
+    },
+    takeGroup(): Uint8Array {
+      // No `await` is needed, because the writer returns a promise only if its output does.
+      void writer.write({ columnData: group, rowGroupSize: groupRows * 2 })
+      group = columns.map(({ name }) => ({ name, data: [] }))
+      characters = 0
+      return take()
+    },
+    takeEnd(): Uint8Array {
+      writer.schema = [root, ...columns.flatMap((column) => column.said)]
+      void writer.finish()
+      return take()
+    },
   }
 }
 
@@ -118,40 +94,33 @@ const long: Kind = { type: { type: 'INT64' }, read: BigInt }
 // written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
-const uuid: Kind = {
-  type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-  // The UUID is converted here, because the library would convert it digit by digit.
-  read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
-}
-// The server writes bytea as \\x followed by two digits per byte.
-const bytesKind: Kind = {
-  type: { type: 'BYTE_ARRAY' },
-  read: (given) => Buffer.from(given.slice(2), 'hex'),
-}
 const boolean: Kind = { type: { type: 'BOOLEAN' }, read: (given) => given === 't' }
-const date: Kind = { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate }
-const instant: Kind = {
-  type: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MICROS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-  },
-  read: readInstant,
-}
 
 const kinds: Readonly<Record<number, Kind>> = {
   16: boolean,
-  17: bytesKind,
+  // The server writes bytea as \\x followed by two digits per byte.
+  17: { type: { type: 'BYTE_ARRAY' }, read: (given) => Buffer.from(given.slice(2), 'hex') },
   20: long,
   21: integer,
   23: integer,
   114: json,
   700: double,
   701: double,
-  1082: date,
-  1184: instant,
+  1082: { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate },
+  1184: {
+    type: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MICROS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+    },
+    read: readInstant,
+  },
   1700: double,
-  2950: uuid,
+  2950: {
+    type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
+    // The UUID is converted here, because the library would convert it digit by digit.
+    read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
+  },
   3802: json,
 }
 

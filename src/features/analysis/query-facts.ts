@@ -2,13 +2,12 @@
 
 import type { Database } from '../../base/database/database.ts'
 import type { NotNull } from '../../base/database/kysely.ts'
-import { readRows } from '../../base/database/sql-file.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
 export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
 
-/** Finds a query by id, or returns null if there is none. */
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
@@ -27,7 +26,9 @@ export function readSaidOf(db: Database, query: string) {
     .select(['list_queries.priority', 'list_queries.tags', 'list_queries.given'])
     .select('list_queries.target_url as target')
     .select((eb) =>
-      eb('list_queries.last_seen', '=', newestReading(eb)).$castTo<boolean>().as('current'),
+      eb('list_queries.last_seen', '=', newestReading(eb.ref('lists.id')))
+        .$castTo<boolean>()
+        .as('current'),
     )
     .where('list_queries.query_id', '=', query)
     .orderBy('current', 'desc')
@@ -70,7 +71,6 @@ export interface DayRank {
   readonly position: number
 }
 
-/** Reads some domains' daily positions for a query. */
 export function readDayRanks(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -102,15 +102,11 @@ export function readFirstResults(
 }
 
 /** Reads the domains that are ours on a day, and then the highest-ranking domains in an answer. */
-export async function readInteresting(
+export function readInteresting(
   db: Database,
-  { search, day }: { readonly search: number | null; readonly day: string },
-): Promise<readonly { readonly domain: string; readonly ours: boolean }[]> {
-  const rows = await readRows<{ domain: string; ours: boolean }>(db, 'read_interesting_domains', {
-    day,
-    search,
-  })
-  return rows.map(({ domain, ours }) => ({ domain, ours }))
+  parameters: { readonly search: number | null; readonly day: string },
+) {
+  return readRows<{ domain: string; ours: boolean }>(db, 'read_interesting_domains', parameters)
 }
 
 /** The answer that counts for a query on a day. */
@@ -148,7 +144,6 @@ export async function readSerp(db: Database, query: string, day: string): Promis
 
 export type SerpResult = Awaited<ReturnType<typeof readSerpResults>>[number]
 
-/** Reads an answer's results, in order. */
 export function readSerpResults(db: Database, search: number) {
   return db
     .selectFrom('result_domains as shown')
@@ -167,20 +162,9 @@ export function readSerpWords(db: Database, search: number) {
 }
 
 /** Reads the nearest days, before and after a given day, on which a query has an answer. */
-export async function readNeighbours(
-  db: Database,
-  query: string,
-  day: string,
-): Promise<{ readonly before: string | null; readonly after: string | null }> {
-  const rows = await readRows<{ before: string | null; after: string | null }>(
-    db,
-    'read_neighbour_days',
-    {
-      day,
-      query,
-    },
-  )
-  return rows[0] ?? { before: null, after: null }
+export async function readNeighbours(db: Database, query: string, day: string) {
+  type Days = Readonly<Record<'before' | 'after', string | null>>
+  return only(await readRows<Days>(db, 'read_neighbour_days', { day, query }))
 }
 
 /** Reads the body of a call for this query, or returns null if it was never stored or is no longer stored. */
@@ -212,7 +196,6 @@ export interface SuspectRun {
   readonly reasons: readonly string[]
 }
 
-/** Reads the newest suspect runs in a period. */
 export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
@@ -227,16 +210,7 @@ export async function readGreatest(
 }
 
 /** Reads some domains' daily positions for the queries with the highest weights. */
-export function readRanks(
-  trx: Database,
-  {
-    domains,
-    since,
-    until,
-  }: DaySpan & {
-    readonly domains: readonly string[]
-  },
-) {
+export function readRanks(trx: Database, domains: readonly string[], { since, until }: DaySpan) {
   return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }
 
@@ -248,6 +222,6 @@ export function readVariants(trx: Database, texts: readonly string[]) {
   return trx
     .selectFrom('queries')
     .select(['id as queryId', 'q', 'device', 'location', 'hl', 'gl', 'num'])
-    .where((eb) => eb('q', '=', eb.fn.any(eb.val([...new Set(texts)]))))
+    .where((eb) => eb('q', '=', eb.fn.any(eb.val(texts))))
     .execute()
 }

@@ -1,48 +1,44 @@
 // Writes rows as CSV or JSON lines, batch by batch.
-import { type Cell, csvLines } from '../../base/csv.ts'
+import { type Cell, csvLines, type CsvOptions } from '../../base/csv.ts'
 import { type CellBatch, type CellColumn, jsonValue } from '../../base/database/fetch.ts'
-import { unhandled } from '../../base/errors.ts'
 
-type RowFormat = 'csv' | 'ndjson'
-
-export interface RowOptions {
-  /** If true, cells are written unchanged, even if a spreadsheet would evaluate them. */
-  readonly raw?: boolean
+export interface RowOptions extends Omit<CsvOptions, 'quoteEmpty'> {
   /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
-  readonly delimiter?: string
 }
 
 /** Formats rows batch by batch, with constant memory use. The database formats JSON lines. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
-  format: RowFormat,
+  format: 'csv' | 'ndjson',
   { raw = false, bom = false, delimiter = ',' }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
   // Without a byte order mark, Excel decodes the file in its own code page.
   if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
-    switch (format) {
-      case 'csv':
-        if (first) yield csvLines([columns.map(({ name }) => name)], { delimiter })
-        yield csvLines(
-          rows.map((row) => row.map((value, index) => cell(value, columns[index]))),
-          { raw, quoteEmpty: true, delimiter },
-        )
-        break
-      case 'ndjson':
-        // JSON has line breaks only between its parts, never inside a string.
-        yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
-        break
-      default:
-        throw unhandled('format', format)
+    if (format === 'ndjson') {
+      // JSON has line breaks only between its parts, never inside a string.
+      yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
+      continue
     }
+    if (first) yield csvLines([columns.map(({ name }) => name)], { delimiter })
+    const cells = rows.map((row) => row.map((value, index) => cell(value, columns[index])))
+    yield csvLines(cells, { raw, quoteEmpty: true, delimiter })
     first = false
   }
 }
 
-/** Converts a row to an object by column name. */
+export async function* countRows(
+  batches: AsyncIterable<CellBatch>,
+  add: (rows: number) => void,
+): AsyncGenerator<CellBatch> {
+  for await (const batch of batches) {
+    add(batch.rows.length)
+    yield batch
+  }
+}
+
 export function object(
   row: readonly (string | null)[],
   columns: readonly CellColumn[],

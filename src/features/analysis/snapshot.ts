@@ -3,7 +3,6 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
-/** Settings for reading a snapshot. */
 interface Snapshot extends ViewReading {
   /** Role to read with, or null for the user in DATABASE_URL. */
   readonly role: string | null

@@ -23,13 +23,8 @@ export async function readSpan(
   db: Database,
   { since, until, days, most }: AskedSpan,
 ): Promise<ReadSpan> {
-  const rows = await readRows<{ since: string; until: string; earliest: string }>(db, 'read_span', {
-    since,
-    days,
-    most,
-    until,
-  })
-  const found = only(rows)
+  type Found = DaySpan & { readonly earliest: string }
+  const found = only(await readRows<Found>(db, 'read_span', { since, until, days, most }))
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
@@ -50,7 +45,6 @@ export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },
 ): Promise<string | null> {
-  const parameters = { ...days }
-  const rows = await readRows<{ version: string | null }>(db, 'read_stored_version', parameters)
+  const rows = await readRows<{ version: string | null }>(db, 'read_stored_version', { ...days })
   return only(rows).version
 }

@@ -9,23 +9,20 @@ import { readConfig } from '../../base/config.ts'
 import type { Pool } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
 import { hintLabels } from '../../base/database/views.ts'
-import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { openMill } from '../../core/mill.ts'
-import { archiveFlags, type AskedArchive, readArchive } from '../archive/load.ts'
+import { archiveFlags, readArchive } from '../archive/load.ts'
 import { type Inquiry, openAnalyst, readBatches } from './ask.ts'
-import { findQuestion, readQuestions, type SqlQuestion } from './library.ts'
+import { findQuestion, readQuestions } from './library.ts'
 import { firstOrigins, hintOrigins, readOrigins } from './origins.ts'
-import { object, writeRows } from './rows.ts'
+import { countRows, object, writeRows } from './rows.ts'
 
-interface SqlOptions {
+type SqlOptions = Parameters<typeof archiveFlags>[0] & {
   readonly format: string
   readonly timeout: string
   readonly origins?: string
   readonly suspects?: true
   readonly limit: string
-  readonly withArchive?: true
-  readonly archived?: string
-  readonly archive?: string
 }
 
 // Longest time limit that Postgres accepts, in milliseconds.
@@ -33,7 +30,7 @@ const mostMs = 2 ** 31 - 1
 
 /** Lists the questions, or runs a statement and prints the result as it arrives. */
 export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
-  const { options, args } = call
+  const { options, args, env, closers } = call
   const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
   const [typed, ...flags] = args
   if (format === 'parquet' && process.stdout.isTTY) {
@@ -46,77 +43,39 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     else print(describeLibrary())
     return exits.done
   }
-  const asked = {
-    question: findQuestion(typed, flags),
-    timeoutMs: timeoutFlag(options.timeout, { like: '90s, at most 24d', mostMs }),
-    format,
-    most: Number(options.limit),
-    origins: options.origins,
-    suspects: options.suspects === true,
-    archive: archiveFlags(options, call.env),
-  }
-  // The database code is loaded only here. Listing the questions does not need it.
-  await printAnswer(asked, call)
-  return exits.done
-}
-
-interface SqlRequest {
-  readonly question: SqlQuestion
-  readonly timeoutMs: number
-  readonly format: AnswerFormat
-  /** Maximum number of rows in a table. */
-  readonly most: number
-  /** Origins of answers to show, as typed. */
-  readonly origins: string | undefined
-  readonly suspects: boolean
-  /** Part of the archive to include, or undefined for none. */
-  readonly archive: AskedArchive | undefined
-}
-
-/** Opens the database, runs the statement, and prints the result as it arrives. */
-async function printAnswer(
-  { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
-  { env, closers }: Pick<Call, 'env' | 'closers'>,
-): Promise<void> {
+  const question = findQuestion(typed, flags)
+  const timeoutMs = timeoutFlag(options.timeout, { like: '90s, at most 24d', mostMs })
+  const archive = archiveFlags(options, env)
+  const behind = archive === undefined
   const config = readConfig(env)
-  const mill = await openMill({
-    config,
-    closers,
-    say,
-    name: 'sql',
-    reading: true,
-    behind: archive === undefined,
-  })
+  const mill = await openMill({ config, closers, say, name: 'sql', reading: true, behind })
   // A statement without views needs no hint about views, except to explain an empty result.
-  let views = /\banalysis\./i.test(question.text)
-  let found = true
-  const empty = () => {
-    views = true
-    found = false
-  }
-  const typed = asked.origins === undefined ? undefined : readOrigins(asked.origins)
+  const views = /\banalysis\./i.test(question.text)
   const first = { databaseUrl: config.databaseUrl, report: say }
-  const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
-  const { installation } = mill
+  const usual = async () => (views ? firstOrigins(mill.db, first) : undefined)
+  const origins = options.origins === undefined ? await usual() : readOrigins(options.origins)
   const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
-  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
+  const suspects = options.suspects === true
   // Only the tables' owner can add archived rows to the tables for a statement.
-  const url = archive === undefined ? config.analystUrl : null
+  const url = behind ? config.analystUrl : null
+  const login = { installation: mill.installation, name: 'sql', max: 2 }
   const pool =
     url === null
       ? mill.pool
-      : closers.add(
-          'the login',
-          await openAnalyst({ url, installation, name: 'sql', max: 2 }),
-          (open) => open.end(),
-        )
-  const answer = answerQuestion(pool, reading, { format, most, say, empty })
+      : closers.add('the login', await openAnalyst({ url, ...login }), (open) => open.end())
+  let found = true
+  const answer = answerQuestion(
+    pool,
+    { ...question, timeoutMs, origins, suspects, warn: say, before },
+    { format, most: Number(options.limit), say, empty: () => (found = false) },
+  )
   await pipeline(answer, process.stdout, { end: false })
-  const slice = found ? undefined : question.slice
-  const unknown = slice === undefined ? null : await hintLabels(mill.db, slice)
+  const { slice } = question
+  const unknown = found || slice === undefined ? null : await hintLabels(mill.db, slice)
   if (unknown !== null) say(unknown)
-  const hint = views ? await hintOrigins(mill.db, origins) : null
+  const hint = views || !found ? await hintOrigins(mill.db, origins) : null
   if (hint !== null) say(hint)
+  return exits.done
 }
 
 const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
@@ -155,35 +114,13 @@ export async function* answerQuestion(
   reading: Inquiry,
   { format, most, say: report, empty }: AnswerOptions,
 ): AsyncGenerator<string | Uint8Array> {
-  const batches = watch(readBatches(pool, reading), empty)
-  switch (format) {
-    case 'table':
-      yield* answerTable(batches, most, report)
-      return
-    case 'csv':
-      yield* writeRows(batches, 'csv')
-      return
-    case 'json':
-      yield* answerJson(batches)
-      return
-    case 'parquet':
-      yield* (await import('./parquet.ts')).writeParquet(batches)
-      return
-    default:
-      throw unhandled('format', format)
-  }
-}
-
-async function* watch(
-  batches: AsyncIterable<CellBatch>,
-  empty: () => void,
-): AsyncGenerator<CellBatch> {
-  let some = false
-  for await (const batch of batches) {
-    some ||= batch.rows.length > 0
-    yield batch
-  }
-  if (!some) empty()
+  let rows = 0
+  const batches = countRows(readBatches(pool, reading), (more) => (rows += more))
+  if (format === 'table') yield* answerTable(batches, most, report)
+  else if (format === 'json') yield* answerJson(batches)
+  else if (format === 'csv') yield* writeRows(batches, 'csv')
+  else yield* (await import('./parquet.ts')).writeParquet(batches)
+  if (rows === 0) empty()
 }
 
 async function* answerTable(

@@ -134,14 +134,13 @@ async function fill(
   const handle = await opening.catch(fail)
   try {
     // Only write errors are errors of the target. An error while reading the chunks is thrown unchanged.
-    for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
+    for await (const piece of pieces) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+      await push(handle, bytes).catch(fail)
+    }
   } finally {
     await handle.close()
   }
-}
-
-function bytesOf(piece: string | Uint8Array): Uint8Array {
-  return typeof piece === 'string' ? Buffer.from(piece) : piece
 }
 
 async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
