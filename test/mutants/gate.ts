@@ -20,8 +20,8 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'a call that was never sent counts for the day',
-        find: "    case 'unsent':\n      return change\n",
-        put: "    case 'unsent':\n      return { ...change, daySpent: change.daySpent + bound }\n",
+        find: "  if (now.kind === 'unknown') {\n",
+        put: "  if (now.kind === 'unsent') change.day_spent += bound\n  if (now.kind === 'unknown') {\n",
       },
       {
         name: 'a refusal for nothing teaches a price',

@@ -15,6 +15,8 @@ export interface Account {
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
+  /** True if a balance lower than `seen` may have been reported later, but the record of that report was lost. */
+  readonly doubted: boolean
   /**
    * Credits used by calls that ended after the call that reported `seen` had started. `seen` may exclude these credits.
    */
@@ -61,8 +63,6 @@ interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported later, but the record of that report was lost. */
-  readonly doubted?: boolean
 }
 
 /** Balances reported by responses that arrived after call number `seq` had started. */

@@ -6,7 +6,6 @@ import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
 import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost } from './prices.ts'
-import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
 
 const soon = 100
@@ -379,10 +378,10 @@ function externalPerCall({ external: { now, last } }: Account, alone: boolean): 
 
 /** True if many credits may have been spent since the last reported balance without being recorded in the ledger. */
 function isStale(account: Account, rules: Rules): boolean {
-  const { seen } = account
+  const { seen, doubted } = account
   if (seen === null) return false
   const old = rules.now - seen.at > constants.oldestSightingMs
-  return old || seen.doubted === true || !isTrusted(account, rules)
+  return old || doubted || !isTrusted(account, rules)
 }
 
 /** True if the balance was reported for this key. */
@@ -524,9 +523,9 @@ const scarce = 1_000
 /** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
-  { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
+  { books: { account, costs }, rules }: { books: Books; rules: Rules },
 ): readonly number[] {
-  const low = lowestBalance(accountOf(books.account))
+  const low = lowestBalance(account)
   if (!rules.counts || low === null) return []
   const tight = ready.filter(({ class: name, priority }) => {
     return priority > 1 && low - rules.floor < scarce * boundOf(costs, name).alone

@@ -14,9 +14,8 @@ import {
   sortTasks,
   type RequestedTask,
 } from './admission.ts'
-import { type Books, readBooks, type Reservation, saveReservation } from './books.ts'
-import type { Costs } from './prices.ts'
-import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
+import { type Books, readBooks, type Reservation, saveReservation, stateOf } from './books.ts'
+import type { CallName } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
@@ -108,7 +107,7 @@ export function prepareAdmission(
 ): AdmissionInputs {
   const found = new Map(tasks.map((task) => [task.id, task]))
   const sorted = sortTasks(requested, found)
-  return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
+  return { books, found, sorted, rules: rulesOf(spender, books) }
 }
 
 /** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
@@ -116,12 +115,12 @@ export function decideAdmission(
   inputs: AdmissionInputs,
   urgent: ReadonlyMap<number, number>,
 ): DecidedAdmission {
-  const { books, costs, found, sorted, rules } = inputs
+  const { books, found, sorted, rules } = inputs
   const requests = requestsOf(sorted.ready, urgent)
   const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     ...inputs,
-    admission: admit(accountOf(books.account), costs, { requests, budgets, rules }),
+    admission: admit(books.account, books.costs, { requests, budgets, rules }),
   }
 }
 
@@ -189,9 +188,8 @@ export interface Spender {
 }
 
 interface DecidedAdmission {
+  /** The books before the admission. */
   readonly books: Books
-  /** Costs before the admission. */
-  readonly costs: Costs
   readonly admission: ReturnType<typeof admit>
   readonly found: ReadonlyMap<number, WaitingTask>
   readonly sorted: ReturnType<typeof sortTasks>
@@ -270,10 +268,10 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
 }
 
 /** Returns new price classes. On an account with a floor, one call in each goes out first, to learn its cost. */
-function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
+function classesTried({ admission, books, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
-  return [...names].filter((name) => (costs.get(name)?.seen ?? 0) === 0)
+  return [...names].filter((name) => (books.costs.get(name)?.seen ?? 0) === 0)
 }
 
 function stopsIn({ admission: { deferral } }: DecidedAdmission): Reservation['stops'] {
@@ -322,17 +320,18 @@ function basisOf({
 }
 
 /** True if other purchases and settlements cannot invalidate the decision: all was granted, and nothing is scarce. */
-function isSteady({ admission, books, costs, rules }: DecidedAdmission): boolean {
+function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
+  const { account, costs } = books
   return (
     deferral.kind === 'none' &&
     spentRuns.length === 0 &&
     rules.dailyBudget === null &&
     rules.monthlyBudget === null &&
     rules.rateLimit === null &&
-    books.account.drained_floor === null &&
-    books.account.day === rules.day &&
-    books.account.month === rules.month &&
+    account.drainedFloor === null &&
+    account.day === rules.day &&
+    account.month === rules.month &&
     grants.every(
       ({ class: name, probe }) =>
         !probe && (!rules.counts || (costs.get(name)?.seen ?? 0) >= constants.trustedAfter),

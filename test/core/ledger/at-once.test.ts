@@ -45,7 +45,7 @@ test.each([
     const both = [await desk.decide(more, [1]), await desk.decide(more, [2])] as const
     expect(both.map(({ grants }) => grants.length)).toEqual([1, 1])
     expect(await writeAtOnce(desk, 'accounts', both)).toBe(1)
-    expect(await desk.account()).toMatchObject({ reserved: 5, in_flight: 1 })
+    expect(await desk.account()).toMatchObject({ reserved: 5, inFlight: 1 })
   },
 )
 

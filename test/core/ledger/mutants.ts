@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what ended since a call began is forgotten when it tells the balance',
     file: 'settle-model',
-    find: 'spentSince: account.usedTotal - newest.startTotal - newest.used,',
+    find: 'spentSince: account.usedTotal - newest.start_total - newest.used,',
     put: 'spentSince: 0,',
   },
   {
@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing is held for lost calls',
     file: 'settle',
-    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
+    find: "if (was !== 'washed') change.uncertain += bound",
     put: '',
   },
   {
@@ -85,14 +85,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a late answer leaves its credits held',
     file: 'settle',
-    find: 'return { ...change, uncertain: change.uncertain - bound }',
-    put: 'return change',
+    find: "if (was === 'unknown') change.uncertain -= bound",
+    put: '',
   },
   {
     name: 'a call that was washed out is held again',
     file: 'settle',
-    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
-    put: 'uncertain: change.uncertain + bound,',
+    find: "if (was !== 'washed') change.uncertain += bound",
+    put: 'change.uncertain += bound',
     seed: 8,
   },
   {
@@ -203,7 +203,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the month counts nothing that ended',
     file: 'settle-model',
-    find: 'monthSpent: account.monthSpent + change.daySpent,',
+    find: 'monthSpent: account.monthSpent + change.day_spent,',
     put: '',
   },
   {
@@ -221,14 +221,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost calls do not count against the day',
     file: 'settle',
-    find: 'daySpent: change.daySpent + bound - counted,',
+    find: 'change.day_spent += bound - counted',
     put: '',
   },
   {
     name: 'a late answer takes the credits of another day off this one',
     file: 'settle',
-    find: 'daySpent: change.daySpent + Math.max(0, now.used - counted),',
-    put: 'daySpent: change.daySpent + now.used - counted,',
+    find: 'change.day_spent += Math.max(0, used - counted)',
+    put: 'change.day_spent += used - counted',
     seed: 16,
   },
   {
@@ -309,8 +309,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a call that was never sent keeps its reservation',
     file: 'settle',
-    find: 'return { ...change, reserved: change.reserved - bound, inFlight: change.inFlight - 1 }',
-    put: 'return { ...change, inFlight: change.inFlight - 1 }',
+    find: 'change.reserved -= bound',
+    put: '',
   },
   {
     name: 'starts are not counted',

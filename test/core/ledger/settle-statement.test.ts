@@ -7,13 +7,9 @@ import { newAccount } from './new-account.ts'
 import { readBooks } from '../../../src/core/ledger/books.ts'
 import { type Cost, noPeak } from '../../../src/core/ledger/prices.ts'
 import {
-  accountOf,
   type CallOutcome,
   changeOf,
-  changeRow,
-  costsOf,
   judgeTasks,
-  priceRows,
   readCalls,
   saveSettlement,
   type Settlement,
@@ -50,6 +46,7 @@ const account: fc.Arbitrary<Account> = fc.record({
       remaining: whole(1_000),
     }),
   ),
+  doubted: fc.constant(false),
   spentSince: whole(50),
   reported: maybe(told),
   reportedNext: maybe(told),
@@ -219,17 +216,14 @@ test('the statement that settles calls follows the rules, whatever the ledger co
       const change = changeOf(drawn.outcomes, drawn.signals)
       const settlement: Settlement = {
         ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
-        ...{ change: changeRow(change), prices: priceRows(change) },
+        ...{ change, stops: [], calls: [], tasks: [] },
         ...{
-          stops: [],
-          calls: [],
-          tasks: [],
           runs: [{ run, spent: 0, uncertain: 0, reserved: 0 }],
         },
       }
       await saveSettlement(db, settlement, [])
       const books = await readBooks(db, id)
-      const written = accountOf(books.account)
+      const written = books.account
       const liveKeys = drawn.beside ? ['y'] : []
       const key = { key: 'z', liveKeys, now: books.now_ms }
       const { heard, keys, foreign } = hearKey(drawn.account, change, key)
@@ -265,7 +259,7 @@ test('the statement that settles calls follows the rules, whatever the ledger co
       )
       expect(stretches).toEqual([beyond.stretch])
       const known = (costs: ReadonlyMap<string, Cost>) => Object.fromEntries(costs)
-      expect(known(costsOf(books))).toEqual(known(expected.costs))
+      expect(known(books.costs)).toEqual(known(expected.costs))
       const { rows } = await sql<{ id: number; bound: number; washed: boolean }>`
         select id, credits_reserved as bound, washed_at is not null as washed
         from calls
@@ -303,7 +297,7 @@ test('a settlement based on a call that has changed since writes nothing', async
   const { call } = calls[0] ?? { call: 0 }
   const settlement: Settlement = {
     ...{ account_id: id, key: 'z', floor: 0, jitter: 0 },
-    ...{ change: { ...changeRow(change), used: 5 }, prices: [], stops: [], tasks: [] },
+    ...{ change: { ...change, used: 5 }, stops: [], tasks: [] },
     runs: [{ run, spent: 5, uncertain: 0, reserved: 0 }],
     calls: [
       {
@@ -315,7 +309,7 @@ test('a settlement based on a call that has changed since writes nothing', async
   }
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect(books.account).toMatchObject({ usedTotal: 0, uncertain: 7 })
 })
 
 test('a settlement of a call whose number the database has given to another query writes nothing', async () => {
@@ -324,7 +318,7 @@ test('a settlement of a call whose number the database has given to another quer
   const calls = settlement.calls.map((call) => ({ ...call, mark: randomUUID() }))
   const stranger = saveSettlement(db, { ...settlement, calls }, [])
   await expect(stranger).rejects.toMatchObject({ code: 'QM001' })
-  expect((await readBooks(db, id)).account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect((await readBooks(db, id)).account).toMatchObject({ usedTotal: 0, uncertain: 7 })
   await saveSettlement(db, settlement, [])
   expect((await readBooks(db, id)).account).toMatchObject({ uncertain: 0 })
 })
@@ -356,7 +350,11 @@ test('a late answer releases the reservation of its call once, even if it would 
   }
   await saveSettlement(db, { ...settlement, change: { ...settlement.change, newest } }, [])
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ uncertain: 0, used_total: 3, obs_remaining: 97 })
+  expect(books.account).toMatchObject({
+    uncertain: 0,
+    usedTotal: 3,
+    seen: { remaining: 97 },
+  })
 })
 
 test.each([
@@ -370,5 +368,5 @@ test.each([
   await by.execute(db)
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect(books.account).toMatchObject({ usedTotal: 0, uncertain: 7 })
 })
