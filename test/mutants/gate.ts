@@ -343,7 +343,7 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'a probe does not end its group',
-        find: '      lastProbeAt: this.#rules.now,\n',
+        find: '      lastProbeAt: this.rules.now,\n',
         put: '',
       },
       {

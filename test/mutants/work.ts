@@ -45,7 +45,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'a beat does not lengthen the lease',
-        find: '    this.#term = termOf(asked, leaseMs)\n',
+        find: '    this.term = termOf(asked, leaseMs)\n',
         put: '',
       },
       {
@@ -97,7 +97,7 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'logs of dead workers are not settled before their calls are given up',
-        find: '    await settleAbandonedLogs(this.#mill, rules, report)\n',
+        find: '    await settleAbandonedLogs(mill, rules, options.report)\n',
         put: '',
       },
       {

@@ -3,10 +3,11 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
 import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost } from './prices.ts'
-import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
+import type { ListBudgetUse, WaitingTask } from './waiting.ts'
 
 const soon = 100
 /** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
@@ -21,7 +22,7 @@ export function admit(
     budgets,
     rules,
   }: { requests: readonly CallRequest[]; budgets: ReadonlyMap<number, RunBudgetUse>; rules: Rules },
-): Admission {
+) {
   const check = new AdmissionCheck({ account, costs, budgets, rules })
   const stop = stopFor(account, rules)
   if (stop !== null) return check.decide(stop)
@@ -32,23 +33,23 @@ export function admit(
   return check.decide(requests.length === check.grants.length ? { kind: 'none' } : check.deferral())
 }
 
-class AdmissionCheck {
+class AdmissionCheck implements AdmissionState {
   readonly grants: GrantedCall[] = []
-  readonly #budgets: Map<number, RunBudgetUse>
-  readonly #costs: Map<string, Cost>
+  account: Account
+  readonly costs: Map<string, Cost>
+  readonly budgets: Map<number, RunBudgetUse>
+  readonly rules: Rules
   readonly #limits = new Set<Limit>()
   readonly #spentRuns = new Map<number, Limit>()
-  readonly #rules: Rules
-  #account: Account
   #single = false
   #rateWait = 0
   #probeWait = 0
 
   constructor({ account, costs, budgets, rules }: AdmissionState) {
-    this.#account = inPeriod(account, rules)
-    this.#costs = new Map(costs)
-    this.#budgets = new Map(budgets)
-    this.#rules = rules
+    this.account = inPeriod(account, rules)
+    this.costs = new Map(costs)
+    this.budgets = new Map(budgets)
+    this.rules = rules
   }
 
   /** True if no more calls may be added to this group. */
@@ -68,46 +69,44 @@ class AdmissionCheck {
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
     // A call in flight may change the decision, so nothing final is decided before it ends.
-    if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
+    if (this.account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
-    const spent = budgetStop(this.#account, this.#rules, this.#limits)
+    const spent = budgetStop(this.account, this.rules, this.#limits)
     if (spent !== null) return spent
     if (this.#limits.has('floor')) return this.#floorStop()
     return { kind: 'wait', ms: soon }
   }
 
-  decide(deferral: Deferral): Admission {
+  decide(deferral: Deferral) {
     return {
-      account: this.#account,
-      costs: this.#costs,
+      account: this.account,
+      costs: this.costs,
       grants: this.grants,
       deferral,
+      /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
       spentRuns: [...this.#spentRuns.keys()],
+      /** Runs in `spentRuns` whose list budget is used up. */
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
-      external: externalPerCall(this.#account, this.#single),
+      /** Credits that are expected to leave the balance without being billed, per call in flight. */
+      external: externalPerCall(this.account, this.#single),
     }
   }
 
-  get #state(): AdmissionState {
-    const rules = this.#rules
-    return { account: this.#account, costs: this.#costs, budgets: this.#budgets, rules }
-  }
-
   #isFull(): boolean {
-    return this.#account.inFlight >= (this.#rules.mostInFlight ?? Number.POSITIVE_INFINITY)
+    return this.account.inFlight >= (this.rules.mostInFlight ?? Number.POSITIVE_INFINITY)
   }
 
   #tryCredit(request: CallRequest): Limit | null {
-    if (!this.#rules.counts) return this.#grant(request, 0)
-    const bound = boundOf(this.#costs, request.class)
+    if (!this.rules.counts) return this.#grant(request, 0)
+    const bound = boundOf(this.costs, request.class)
     // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
-    if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
-    const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
+    if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'
+    const limit = limitReached(this, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
-    const waits = this.#account.inFlight > 0 && isTrusted(this.#account, this.#rules)
+    const waits = this.account.inFlight > 0 && isTrusted(this.account, this.rules)
     if (waits || isSpent(limit)) return limit
-    const alone = limitReached(this.#state, request, { bound, size: bound.alone, alone: true })
+    const alone = limitReached(this, request, { bound, size: bound.alone, alone: true })
     if (alone === null) {
       this.#single = true
       return this.#grant(request, bound.alone)
@@ -118,33 +117,33 @@ class AdmissionCheck {
   }
 
   #mayProbe(bound: number): boolean {
-    const { probeGranted } = this.#account
-    if (!probeGranted && !isProbeDue(this.#account, bound, this.#rules)) return false
-    this.#probeWait = probePause(this.#account, this.#rules.now)
+    const { probeGranted } = this.account
+    if (!probeGranted && !isProbeDue(this.account, bound, this.rules)) return false
+    this.#probeWait = probePause(this.account, this.rules.now)
     return this.#probeWait === 0
   }
 
   #grantProbe(request: CallRequest, bound: number): null {
-    const { drainedFloor, probeGranted, blindCalls } = this.#account
+    const { drainedFloor, probeGranted, blindCalls } = this.account
     this.#grant(request, bound, true)
     const made = Math.min(blindCalls + 1, constants.blindCalls)
-    this.#account = {
-      ...this.#account,
+    this.account = {
+      ...this.account,
       drainedFloor,
       // A probe that reports no balance may be repeated.
       probeGranted: probeGranted && made < constants.blindCalls,
       blindCalls: made,
-      lastProbeAt: this.#rules.now,
+      lastProbeAt: this.rules.now,
     }
     return null
   }
 
   #grant(request: CallRequest, bound: number, probe = false): null {
-    const account = this.#account
+    const account = this.account
     const { task, run, class: name } = request
     const seq = account.seq + 1
     this.grants.push({ task, run, class: name, bound, seq, startTotal: account.usedTotal, probe })
-    this.#account = {
+    this.account = {
       ...account,
       seq,
       reserved: account.reserved + bound,
@@ -153,42 +152,43 @@ class AdmissionCheck {
       probeGranted: false,
       rateNextAt: this.#nextStart(),
     }
-    takeFrom(this.#budgets, run, bound)
+    takeFrom(this.budgets, run, bound)
     this.#markTrying(name)
     return null
   }
 
   #markTrying(name: string): void {
-    const cost = this.#costs.get(name)
+    const cost = this.costs.get(name)
     if (cost !== undefined && cost.seen > 0) return
-    this.#costs.set(name, { ...unknownCost, trying: true })
+    this.costs.set(name, { ...unknownCost, trying: true })
   }
 
   #rateAllows(): boolean {
-    const ahead = (this.#account.rateNextAt ?? 0) - this.#rules.now
-    if (this.#rules.rateLimit === null || ahead <= rateSlackMs) return true
+    const ahead = (this.account.rateNextAt ?? 0) - this.rules.now
+    if (this.rules.rateLimit === null || ahead <= rateSlackMs) return true
     this.#rateWait = Math.ceil(ahead)
     return false
   }
 
   #nextStart(): number | null {
-    const { rateLimit, now } = this.#rules
+    const { rateLimit, now } = this.rules
     if (rateLimit === null) return null
-    return Math.max(this.#account.rateNextAt ?? 0, now) + 1000 / rateLimit
+    return Math.max(this.account.rateNextAt ?? 0, now) + 1000 / rateLimit
   }
 
   #floorStop(): Deferral {
     if (this.#probeWait > 0) return { kind: 'wait', ms: Math.ceil(this.#probeWait) }
-    this.#account = { ...this.#account, drainedFloor: this.#rules.floor }
-    return floorStop(this.#account, this.#rules)
+    this.account = { ...this.account, drainedFloor: this.rules.floor }
+    return floorStop(this.account, this.rules)
   }
 
+  /** Number of calls that the balance currently allows. */
   #affordable(): number {
-    if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomFor(this.#state, { calls: 0, alone: false })
-    const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
-    const each = dearest + externalPerCall(this.#account, false)
-    return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.#account.inFlight)
+    if (!this.rules.counts) return Number.MAX_SAFE_INTEGER
+    const room = roomFor(this, { calls: 0, alone: false })
+    const dearest = dearestOfAll(this.costs)?.alone ?? constants.firstBound
+    const each = dearest + externalPerCall(this.account, false)
+    return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.account.inFlight)
   }
 }
 
@@ -252,21 +252,6 @@ export type Deferral =
       readonly until: number | null
       readonly detail: string
     }
-
-interface Admission {
-  readonly account: Account
-  readonly costs: Costs
-  readonly grants: readonly GrantedCall[]
-  readonly deferral: Deferral
-  /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
-  readonly spentRuns: readonly number[]
-  /** Runs in `spentRuns` whose list budget is used up. */
-  readonly spentByList: readonly number[]
-  /** Number of calls that the balance currently allows. */
-  readonly affordable: number
-  /** Credits that are expected to leave the balance without being billed, per call in flight. */
-  readonly external: number
-}
 
 /** Reason why a task gets no reservation. */
 type Limit =
@@ -533,7 +518,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** For each given priority, counts the more urgent tasks outside this decision. */
+/** For each given priority, counts the more urgent tasks outside this decision, up to a limit. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],
@@ -542,7 +527,9 @@ export async function countUrgent(
   const except = ready.map(({ task }) => task)
   const counts = new Map<number, number>()
   for (const priority of priorities) {
-    counts.set(priority, await countMoreUrgent(db, { priority, except, limit: scarce }))
+    const order = { priority, except, limit: scarce }
+    const [row] = await readRows<{ count: number }>(db, 'count_more_urgent', order)
+    counts.set(priority, row?.count ?? 0)
   }
   return counts
 }
@@ -552,10 +539,5 @@ export function requestsOf(
   ready: readonly ReadyTask[],
   urgent: ReadonlyMap<number, number>,
 ): CallRequest[] {
-  return ready.map(({ task, class: name, run, priority }) => ({
-    task,
-    class: name,
-    run,
-    urgentElsewhere: urgent.get(priority) ?? 0,
-  }))
+  return ready.map((task) => ({ ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }))
 }

@@ -1,17 +1,13 @@
 // Reads and writes an account's books: the rows that a reservation depends on.
 
-import { type Database, travel, type Trip } from '../../base/database/database.ts'
+import type { Database, Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
-import { type Account, constants } from './account.ts'
+import type { Account } from './account.ts'
 import type { Cost, Costs } from './prices.ts'
 import { floorInForce } from './standstill.ts'
-import type { ListBudgetUse } from './waiting.ts'
 
 type CostRow = Cost & { readonly class: string }
-
-/** Stands for the lowest balance while none was reported. */
-const unreported = sql.lit(Number.MAX_SAFE_INTEGER)
 
 interface StopRow {
   readonly reason: string
@@ -32,6 +28,7 @@ export interface Books {
   readonly stops: readonly StopRow[]
 }
 
+// 9007199254740991 is `Number.MAX_SAFE_INTEGER`, which stands for the lowest balance while none was reported.
 const accountColumns = sql`
   a.seq, a.used_total as "usedTotal",
   case when a.obs_seq is not null then jsonb_build_object(
@@ -40,10 +37,10 @@ const accountColumns = sql`
   coalesce(a.history <> server_history(), false) or coalesce(a.obs_seq <= a.history_seq, false) as doubted,
   a.spent_since as "spentSince",
   case when a.told_seq is not null then jsonb_build_object(
-    'seq', a.told_seq, 'least', coalesce(a.told_least, ${unreported}), 'untold', a.told_untold
+    'seq', a.told_seq, 'least', coalesce(a.told_least, 9007199254740991), 'untold', a.told_untold
   ) end as reported,
   case when a.next_told_seq is not null then jsonb_build_object(
-    'seq', a.next_told_seq, 'least', coalesce(a.next_told_least, ${unreported}), 'untold', a.next_told_untold
+    'seq', a.next_told_seq, 'least', coalesce(a.next_told_least, 9007199254740991), 'untold', a.next_told_untold
   ) end as "reportedNext",
   a.reserved, a.in_flight as "inFlight", a.uncertain, a.drained_floor as "drainedFloor",
   a.blind_calls as "blindCalls", a.probe_granted as "probeGranted",
@@ -107,7 +104,7 @@ export function takeAccount(trip: Trip, account: number, runs: readonly number[]
   takeRuns(trip, runs)
 }
 
-function takeRuns(trip: Trip, runs: readonly number[]): void {
+export function takeRuns(trip: Trip, runs: readonly number[]): void {
   // Two accounts may work on one run, so a shared lock protects the run's budget and tasks.
   void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
 }
@@ -129,99 +126,4 @@ export async function openAccount(
     .where('kind', '=', kind)
     .executeTakeFirstOrThrow()
   return id
-}
-
-/** A reservation: the rows to write, and the row versions that the decision is based on. */
-export interface Reservation {
-  readonly account_id: number
-  readonly worker: number
-  readonly origin: string
-  readonly api: string
-  readonly key: string
-  /** This worker's floor. */
-  readonly floor: number
-  /** False for a test account, because it has no floor. */
-  readonly counts: boolean
-  /** Maximum number of calls in flight across all workers, or null for no limit. */
-  readonly most_in_flight: number | null
-  /** Credits that are expected to leave the balance without being billed, per call in flight. */
-  readonly external: number
-  /** Version of the books on which the decision is based. */
-  readonly version: string
-  /** True if the decision holds as long as the credits suffice, whatever other workers do. */
-  readonly steady: boolean
-  /** New values for the account, apart from its totals. Changed accounts are not overwritten. */
-  readonly state: ReturnType<typeof stateOf>
-  readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
-  readonly cleared: readonly { reason: string; by: string }[]
-  readonly tasks: readonly { id: number; version: string; reused: boolean }[]
-  readonly runs: readonly {
-    run: number
-    budget: number | null
-    had_spent: number
-    had_reserved: number
-    reserved: number
-    /** Budget of the run's list, as read from the database, or null if the list has no budget. */
-    list: ListBudgetUse | null
-  }[]
-  readonly grants: readonly {
-    task: number
-    query: string
-    mark: string
-    place: number
-    max_age_ms: number
-    class: string
-    bound: number
-    probe: boolean
-  }[]
-  /** New price classes, for each of which one call goes out now. */
-  readonly trying: readonly string[]
-  readonly reused: readonly { task: number; search: number }[]
-  /** Tasks that cannot reuse an answer, in runs without any budget left: only a call could answer these tasks. */
-  readonly given_up: readonly number[]
-  readonly spent_runs: readonly number[]
-  readonly spent_by_list: readonly number[]
-}
-
-/** Returns the account values that a reservation changes, apart from totals. */
-export function stateOf(account: Account) {
-  return {
-    drained_floor: account.drainedFloor,
-    blind_calls: account.blindCalls,
-    probe_granted: account.probeGranted,
-    last_probe_at_ms: account.lastProbeAt,
-    rate_next_at_ms: account.rateNextAt,
-    day: account.day,
-    day_spent: account.daySpent,
-    month: account.month,
-    month_spent: account.monthSpent,
-  }
-}
-
-export function reserving(reservation: Reservation) {
-  return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
-    reservation: JSON.stringify(reservation),
-    trusted_after: constants.trustedAfter,
-    most_given_up: 2000,
-    lost_ms: 120_000,
-  })
-}
-
-/** Writes a reservation and commits. Returns each task's call, or null if a new decision is needed. */
-export async function saveReservation(
-  db: Database,
-  reservation: Reservation,
-): Promise<ReadonlyMap<number, number> | null> {
-  const [row] = await travel(db, async (trip) => {
-    const runs = reservation.runs.map(({ run }) => run)
-    // If other accounts are buying the same query, one account buys it, and the other accounts reuse the answer.
-    void trip.run(statement('lock_accounts', { account: reservation.account_id }))
-    takeRuns(trip, runs)
-    // Other runs may be using the same list budgets.
-    void trip.run(statement('lock_lists', { runs }))
-    return trip.end(reserving(reservation))
-  })
-  if (row === undefined || !row.written) return null
-  // The driver returns numbers in an array as strings.
-  return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

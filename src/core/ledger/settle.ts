@@ -210,20 +210,6 @@ export function readCalls(db: Database, account: number, calls: readonly number[
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
 }
 
-/** A settlement: the rows to write, and the row versions that they are based on. */
-export interface Settlement {
-  readonly account_id: number
-  readonly key: string
-  /** This worker's floor. */
-  readonly floor: number
-  readonly jitter: number
-  readonly change: Change
-  readonly stops: readonly { reason: string; detail: string | null }[]
-  readonly calls: readonly ReturnType<typeof callRow>[]
-  readonly tasks: readonly ReturnType<typeof taskRow>[]
-  readonly runs: ReturnType<typeof runChanges>
-}
-
 export function settling(settlement: Settlement): CompiledQuery {
   const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
   const { slowdownMs, longestSlowdownMs, externalCalls, oldestSightingMs } = constants
@@ -461,6 +447,9 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
+/** A settlement: the rows to write, and the row versions that they are based on. */
+export type Settlement = ReturnType<typeof settlementOf>
+
 export function settlementOf(
   { account, key, floor }: SettlementRules,
   {
@@ -468,12 +457,13 @@ export function settlementOf(
     changes,
     jitter,
   }: { matched: readonly Matched[]; changes: ReadonlyMap<number, Judged>; jitter: number },
-): Settlement {
+) {
   const signals = matched.flatMap(({ entry, call }) => signalsOf(entry, call, key))
   const answers = answersOf(matched)
   return {
     account_id: account,
     key,
+    /** This worker's floor. */
     floor,
     jitter,
     change: changeOf(matched.map(outcomeOf), signals),

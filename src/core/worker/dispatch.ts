@@ -8,7 +8,7 @@ import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
-interface DispatchOptions {
+export interface DispatchOptions {
   readonly steps: Steps
   /** Number of lanes that are free for a call. */
   readonly free: () => number

@@ -177,9 +177,11 @@ class Segment {
   readonly file: string
   #handle: number
   #generation = 0
-  #end = 0
   #pending = 0
-  #dirty = false
+  /** Offset of the next record. */
+  end = 0
+  /** True if a reply was appended after the last flush began. */
+  dirty = false
 
   constructor(file: string, bytes: number) {
     this.file = file
@@ -196,27 +198,17 @@ class Segment {
     }
   }
 
-  /** Offset of the next record. */
-  get end(): number {
-    return this.#end
-  }
-
   get free(): boolean {
     return this.#pending === 0
-  }
-
-  /** True if a reply was appended after the last flush began. */
-  get dirty(): boolean {
-    return this.#dirty
   }
 
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
     // If the write fails, the next record overwrites this one.
-    this.#end += writeWhole(this.#handle, pieces, this.#end)
+    this.end += writeWhole(this.#handle, pieces, this.end)
     this.#pending += 1
-    this.#dirty = true
+    this.dirty = true
   }
 
   /** Releases one reply. A segment without unreleased replies starts over. */
@@ -232,8 +224,8 @@ class Segment {
   }
 
   async flush(): Promise<void> {
-    if (!this.#dirty) return
-    this.#dirty = false
+    if (!this.dirty) return
+    this.dirty = false
     await new Promise((resolve) => fdatasync(this.#handle, resolve))
   }
 
@@ -244,7 +236,7 @@ class Segment {
       this.remove()
       return false
     }
-    ftruncateSync(this.#handle, this.#end)
+    ftruncateSync(this.#handle, this.end)
     fdatasyncSync(this.#handle)
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -260,7 +252,7 @@ class Segment {
 
   #restart(): void {
     this.#generation += 1
-    this.#end = 0
+    this.end = 0
     // No record starts with a newline, so readers stop here until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
@@ -271,7 +263,7 @@ class Segment {
 
   /** Creates the file again if it was removed, by a person or by another worker while this process was frozen. */
   #recreate(): void {
-    const bytes = Buffer.alloc(this.#end)
+    const bytes = Buffer.alloc(this.end)
     readSync(this.#handle, bytes, 0, bytes.length, 0)
     try {
       const handle = openSync(this.file, 'wx+', 0o600)

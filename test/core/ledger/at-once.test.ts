@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
+import { type Reservation, saveReservation } from '../../../src/core/ledger/reserve.ts'
 import { openDesk } from './desk.ts'
 
 type Desk = Awaited<ReturnType<typeof openDesk>>

@@ -3,12 +3,14 @@ import { sql } from 'kysely'
 import type { Database } from '../../../src/base/database/database.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { lowestBalance } from '../../../src/core/ledger/account.ts'
-import { readBooks, type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
+import { readBooks } from '../../../src/core/ledger/books.ts'
 import { openWorker } from '../../../src/core/ledger/leases.ts'
 import {
   decideAdmission,
   prepareAdmission,
   reservationOf,
+  type Reservation,
+  saveReservation,
 } from '../../../src/core/ledger/reserve.ts'
 import {
   booksChanged,

@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'several calls of a class never seen go out at once',
     file: 'admission',
-    find: "if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'",
+    find: "if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'",
     put: '',
   },
   {
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'grants of one group do not see each other in the budget',
     file: 'admission',
-    find: 'takeFrom(this.#budgets, run, bound)',
+    find: 'takeFrom(this.budgets, run, bound)',
     put: '',
   },
   {
@@ -209,8 +209,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'one more call than the cap goes out',
     file: 'admission',
-    find: 'return this.#account.inFlight >= ',
-    put: 'return this.#account.inFlight > ',
+    find: 'return this.account.inFlight >= ',
+    put: 'return this.account.inFlight > ',
   },
   {
     name: 'what is reserved does not count against the day',
@@ -291,19 +291,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the rate limit is ignored',
     file: 'admission',
-    find: 'if (this.#rules.rateLimit === null || ahead <= rateSlackMs) return true',
+    find: 'if (this.rules.rateLimit === null || ahead <= rateSlackMs) return true',
     put: 'return true',
   },
   {
     name: 'turns that were not taken pile up',
     file: 'admission',
-    find: 'return Math.max(this.#account.rateNextAt ?? 0, now) + 1000 / rateLimit',
-    put: 'return (this.#account.rateNextAt ?? now) + 1000 / rateLimit',
+    find: 'return Math.max(this.account.rateNextAt ?? 0, now) + 1000 / rateLimit',
+    put: 'return (this.account.rateNextAt ?? now) + 1000 / rateLimit',
   },
   {
     name: 'stops although calls in flight could tell more',
     file: 'admission',
-    find: "if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }",
+    find: "if (this.account.inFlight > 0) return { kind: 'wait', ms: soon }",
     put: '',
   },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { saveReservation } from '../../../src/core/ledger/books.ts'
+import { saveReservation } from '../../../src/core/ledger/reserve.ts'
 import { answer, call, day, lost, openDesk } from './desk.ts'
 
 interface Meanwhile {

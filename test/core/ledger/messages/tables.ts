@@ -3,7 +3,7 @@ import { constants } from '../../../../src/core/ledger/account.ts'
 import { newAccount } from '../new-account.ts'
 import type { Books } from '../../../../src/core/ledger/books.ts'
 import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle.ts'
-import type { Waiting } from '../../../../src/core/ledger/waiting.ts'
+import type { Waiting, WaitingTask } from '../../../../src/core/ledger/waiting.ts'
 import { apply } from '../settle-model.ts'
 import { type AccountBooks, type CallRow, type RunRow, Shelf, type TaskRow } from './rows.ts'
 
@@ -75,7 +75,7 @@ export class Tables {
     return { lease_live: this.isLive(worker), tasks }
   }
 
-  #waiting(account: number, task: TaskRow): Waiting['tasks'][number] {
+  #waiting(account: number, task: TaskRow): WaitingTask {
     const run = this.run(task.run)
     const { id, query, state, notBefore, version } = task
     return {
@@ -98,7 +98,7 @@ export class Tables {
     return null
   }
 
-  listPurse(): Waiting['tasks'][number]['list'] {
+  listPurse(): WaitingTask['list'] {
     const { listBudget: budget } = this
     if (budget === null) return null
     const sum = (of: 'spent' | 'uncertain' | 'reserved') =>
