@@ -20,13 +20,13 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'a call that was never sent counts for the day',
-        find: "  if (now.kind === 'unknown') {\n",
-        put: "  if (now.kind === 'unsent') change.day_spent += bound\n  if (now.kind === 'unknown') {\n",
+        find: "  if (ending.kind === 'unknown') {\n",
+        put: "  if (ending.kind === 'unsent') change.day_spent += bound\n  if (ending.kind === 'unknown') {\n",
       },
       {
         name: 'a refusal for nothing teaches a price',
-        find: "now.kind === 'settled' && now.priced ? now.used : null",
-        put: "now.kind === 'settled' ? now.used : null",
+        find: "ending.kind === 'settled' && ending.priced ? ending.used : null",
+        put: "ending.kind === 'settled' ? ending.used : null",
       },
     ],
   ),

@@ -11,15 +11,13 @@ import { takeAccount } from './books.ts'
 import { addCost, noCosts, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
-export interface CallOutcome {
-  readonly seq: number
-  readonly startedAt: number
-  readonly startTotal: number
-  readonly bound: number
-  readonly class: string
-  /** Previous state of the call. An answer may still arrive after the call was given up. */
-  readonly was: 'in_flight' | 'unknown' | 'washed'
-  readonly now: CallEnding
+/** A finished call, which may have been given up earlier, with its effect on the credits. */
+export interface FinishedCall {
+  readonly call: Pick<
+    OpenCall,
+    'start_seq' | 'sent_at_ms' | 'start_total' | 'credits_reserved' | 'class' | 'outcome' | 'washed'
+  >
+  readonly entry: { readonly ending: CallEnding }
 }
 
 /** A call's effect on the credits. */
@@ -89,7 +87,7 @@ export interface SlowDown {
 }
 
 /** Adds up the changes and signals from finished calls. */
-export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
+export function changeOf(ended: readonly FinishedCall[], signals: readonly Signal[]): Change {
   const change: Change = {
     reserved: 0,
     in_flight: 0,
@@ -99,42 +97,44 @@ export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Sig
     newest: null,
     least: null,
     untold: 0,
-    prices: sumCosts(outcomes),
+    prices: sumCosts(ended),
     refused_keys: [],
     no_credit: null,
     slow_down: null,
     welcome: false,
     wrong_answers: 0,
   }
-  for (const outcome of outcomes) book(change, outcome)
+  for (const one of ended) book(change, one)
   for (const signal of signals) applySignal(change, signal)
   return change
 }
 
-function sumCosts(outcomes: readonly CallOutcome[]): readonly ReportedCosts[] {
+function sumCosts(ended: readonly FinishedCall[]): readonly ReportedCosts[] {
   const costs = new Map<string, ReportedCosts>()
-  for (const { class: name, was, now } of outcomes) {
-    const price = now.kind === 'settled' && now.priced ? now.used : null
-    const before = costs.get(name) ?? noCosts(name)
-    costs.set(name, addCost(before, price, was === 'in_flight'))
+  for (const { call, entry } of ended) {
+    const { ending } = entry
+    const price = ending.kind === 'settled' && ending.priced ? ending.used : null
+    const before = costs.get(call.class) ?? noCosts(call.class)
+    costs.set(call.class, addCost(before, price, call.outcome === null))
   }
   return [...costs.values()]
 }
 
-function book(change: Change, { seq, startedAt, startTotal, was, bound, now }: CallOutcome): void {
-  if (was === 'in_flight') {
+function book(change: Change, { call, entry: { ending } }: FinishedCall): void {
+  const { start_seq: seq, credits_reserved: bound, washed } = call
+  const inFlight = call.outcome === null
+  if (inFlight) {
     change.reserved -= bound
     change.in_flight -= 1
-  }
-  if (was === 'unknown') change.uncertain -= bound
+  } else if (!washed) change.uncertain -= bound
   // When the call was given up, its bound was counted as spent, possibly on an earlier day.
-  const counted = was === 'in_flight' ? 0 : bound
-  if (now.kind === 'unknown') {
-    if (was !== 'washed') change.uncertain += bound
+  const counted = inFlight ? 0 : bound
+  if (ending.kind === 'unknown') {
+    if (inFlight || !washed) change.uncertain += bound
     change.day_spent += bound - counted
   }
-  if (now.kind !== 'settled') return
-  const { used, remaining } = now
+  if (ending.kind !== 'settled') return
+  const { used, remaining } = ending
   change.used += used
   change.day_spent += Math.max(0, used - counted)
   if (remaining === null) change.untold += used
@@ -142,7 +142,8 @@ function book(change: Change, { seq, startedAt, startTotal, was, bound, now }: C
     change.least = Math.min(change.least ?? remaining, remaining)
     // The balance from the call that started last counts, even if a different balance arrives later.
     if (seq > (change.newest?.seq ?? 0)) {
-      change.newest = { seq, started_at_ms: startedAt, start_total: startTotal, used, remaining }
+      const { sent_at_ms: started_at_ms, start_total } = call
+      change.newest = { seq, started_at_ms, start_total, used, remaining }
     }
   }
 }
@@ -407,18 +408,6 @@ function once(matched: readonly Matched[]): Matched[] {
   return [...new Map(matched.map((match) => [match.call.id, match])).values()]
 }
 
-function outcomeOf({ entry, call }: Matched): CallOutcome {
-  return {
-    seq: call.start_seq,
-    startedAt: call.sent_at_ms,
-    startTotal: call.start_total,
-    bound: call.credits_reserved,
-    class: call.class,
-    was: call.outcome === null ? 'in_flight' : call.washed ? 'washed' : 'unknown',
-    now: entry.ending,
-  }
-}
-
 function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Signal[] {
   const startedAt = call.sent_at_ms
   if (signal === null) return []
@@ -466,7 +455,7 @@ export function settlementOf(
     /** This worker's floor. */
     floor,
     jitter,
-    change: changeOf(matched.map(outcomeOf), signals),
+    change: changeOf(matched, signals),
     stops: stopsOf(matched),
     calls: matched.map(callRow),
     tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),

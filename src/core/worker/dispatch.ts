@@ -224,14 +224,11 @@ export function dueTasks(
   { tasks, priority }: { tasks: readonly OpenTask[]; priority: number },
   run: number,
 ): Task[] {
-  return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
-}
-
-function taskOf(task: OpenTask, run: number, priority: number): Task {
-  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths, refused } = task
-  const query = { q, location, hl, gl, num, device }
-  const suspect = deaths >= constants.deaths - 1
-  return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
+  const due = tasks.filter(({ wait_ms }) => wait_ms <= 0)
+  return due.map(({ id, query_id: queryId, wait_ms: _, deaths, refused, ...query }) => {
+    const suspect = deaths >= constants.deaths - 1
+    return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
+  })
 }
 
 /**

@@ -119,7 +119,7 @@ export class Upkeep {
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
     this.#reconciledAt = now
     const slices = await listOpenSlices(this.#worker.mill.db, { after: null, limit: 500 })
-    const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
+    const due = slices.filter(({ delayMs }) => delayMs <= 0)
     const queue = await this.#worker.mill.queue()
     // The promise is not awaited, because an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))

@@ -75,6 +75,7 @@ export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
+  const { dailyBudget, monthlyBudget, rateLimit, mostInFlight } = config
   const { renewal, probeEveryMs, zone } = config
   return {
     account,
@@ -83,10 +84,7 @@ export function spenderOf(
     api: supplier.api,
     key,
     floor: config.creditFloor,
-    dailyBudget: config.dailyBudget,
-    monthlyBudget: config.monthlyBudget,
-    rateLimit: config.rateLimit,
-    mostInFlight: config.mostInFlight,
+    ...{ dailyBudget, monthlyBudget, rateLimit, mostInFlight },
     dayOf: (time) => dayOf(zone, time),
     monthOf: monthsOf(renewal, zone),
     renewalAfter: (time) => {
@@ -268,10 +266,8 @@ export async function endSliceRound(
 ): Promise<void> {
   const next = await untilAnswered(() => endRound(mill.db, job), ending)
   if (next === null) return
-  const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
-  const { run, slice, round, priority, turn } = next
   const queue = await mill.queue()
-  await queue.add([{ run, slice, round, priority, turn, delayMs }])
+  await queue.add([{ ...next, delayMs: Math.max(next.delayMs, busy ? busyDelayMs : 0) }])
 }
 
 const everyMs = 500

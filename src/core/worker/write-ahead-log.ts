@@ -77,7 +77,7 @@ const ownFiles = new Set<string>()
  * database, so the allocated space suffices even if the disk fills up.
  */
 export class WriteAheadLog {
-  readonly #segments: Segment[]
+  readonly #segments: Segment[] = []
   readonly #bytes: number
   readonly #provenance: Provenance
   /** Segment with the reply to each unsettled call. */
@@ -86,28 +86,21 @@ export class WriteAheadLog {
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
-  private constructor(segments: Segment[], { bytes, provenance }: LogOptions) {
-    this.#segments = segments
+  /** Allocates the disk space. Throws if there is too little. */
+  constructor({ folder, installation, provenance, bytes }: LogOptions) {
     this.#bytes = bytes / 2
     this.#provenance = provenance
-  }
-
-  /** Allocates the disk space. Throws if there is too little. */
-  static open(options: LogOptions): WriteAheadLog {
-    const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const name = `${installation}-${hostname()}-${process.pid}-${Date.now().toString(36)}`
-    const segments: Segment[] = []
     try {
       for (const part of ['a', 'b']) {
         const file = join(folder, `${name}${randomBytes(2).toString('hex')}${part}${suffix}`)
-        segments.push(new Segment(file, bytes / 2))
+        this.#segments.push(new Segment(file, this.#bytes))
       }
     } catch (error) {
-      for (const segment of segments) segment.remove()
+      for (const segment of this.#segments) segment.remove()
       throw error
     }
-    return new WriteAheadLog(segments, options)
   }
 
   /** Writes a reply, which then survives a crash of this process and, after the next flush, of the machine. */
@@ -431,7 +424,7 @@ export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const { installation, supplier } = mill
   const provenance = { origin: supplier.origin, api: supplier.api }
   try {
-    return WriteAheadLog.open({ folder, installation, provenance, bytes })
+    return new WriteAheadLog({ folder, installation, provenance, bytes })
   } catch (cause) {
     throw new Unreachable(
       `expected ${(bytes / 1_000_000).toFixed(1)} MB of free space in ${folder}, for ${answers} paid answers that are not in the database yet, got ${codeOf(cause) ?? 'an error'}: nothing is bought; free some space, or lower MILL_CONCURRENCY`,

@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing is held for lost calls',
     file: 'settle',
-    find: "if (was !== 'washed') change.uncertain += bound",
+    find: 'if (inFlight || !washed) change.uncertain += bound',
     put: '',
   },
   {
@@ -85,13 +85,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a late answer leaves its credits held',
     file: 'settle',
-    find: "if (was === 'unknown') change.uncertain -= bound",
+    find: ' else if (!washed) change.uncertain -= bound',
     put: '',
   },
   {
     name: 'a call that was washed out is held again',
     file: 'settle',
-    find: "if (was !== 'washed') change.uncertain += bound",
+    find: 'if (inFlight || !washed) change.uncertain += bound',
     put: 'change.uncertain += bound',
     seed: 8,
   },

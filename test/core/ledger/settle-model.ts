@@ -9,9 +9,9 @@ import {
   unknownCost,
 } from '../../../src/core/ledger/prices.ts'
 import {
-  type CallOutcome,
   type Change,
   changeOf,
+  type FinishedCall,
   type Signal,
   type SlowDown,
 } from '../../../src/core/ledger/settle.ts'
@@ -25,7 +25,7 @@ export interface Held {
 }
 
 interface Settling {
-  readonly outcomes: readonly CallOutcome[]
+  readonly outcomes: readonly FinishedCall[]
   readonly signals: readonly Signal[]
   readonly held: readonly Held[]
   readonly now: number

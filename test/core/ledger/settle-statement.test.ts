@@ -7,8 +7,9 @@ import { newAccount } from './new-account.ts'
 import { readBooks } from '../../../src/core/ledger/books.ts'
 import { type Cost, noPeak } from '../../../src/core/ledger/prices.ts'
 import {
-  type CallOutcome,
+  type CallEnding,
   changeOf,
+  type FinishedCall,
   judgeTasks,
   readCalls,
   saveSettlement,
@@ -87,7 +88,7 @@ const cost: fc.Arbitrary<Cost> = fc
   .map((one) => (one.seen === 0 ? { ...one, ...unheard } : one))
 const unheard = { dearest: 0, cheapest: 0, recent: noPeak, earlier: noPeak }
 
-const ending: fc.Arbitrary<CallOutcome['now']> = fc.oneof(
+const ending: fc.Arbitrary<CallEnding> = fc.oneof(
   fc.record({
     kind: fc.constant('settled' as const),
     used: whole(70),
@@ -97,15 +98,19 @@ const ending: fc.Arbitrary<CallOutcome['now']> = fc.oneof(
   fc.constant({ kind: 'unknown' as const }),
   fc.constant({ kind: 'unsent' as const }),
 )
-const outcome: fc.Arbitrary<CallOutcome> = fc.record({
-  seq: fc.integer({ min: 1, max: 60 }),
-  startedAt: whole(400).map((s) => epoch + s * second),
-  startTotal: whole(4_000),
-  bound: whole(40),
-  class: fc.constantFrom(...classes),
-  was: fc.constantFrom('in_flight' as const, 'unknown' as const, 'washed' as const),
-  now: ending,
-})
+const inFlight = { outcome: null, washed: false }
+const unknown = { outcome: 'unknown', washed: false }
+const outcome: fc.Arbitrary<FinishedCall> = fc
+  .record({
+    start_seq: fc.integer({ min: 1, max: 60 }),
+    sent_at_ms: whole(400).map((s) => epoch + s * second),
+    start_total: whole(4_000),
+    credits_reserved: whole(40),
+    class: fc.constantFrom(...classes),
+    was: fc.constantFrom(inFlight, unknown, { ...unknown, washed: true }),
+    ending,
+  })
+  .map(({ was, ending: now, ...call }) => ({ call: { ...call, ...was }, entry: { ending: now } }))
 const signal: fc.Arbitrary<Signal> = fc.oneof(
   fc.constant({ kind: 'welcome' as const }),
   fc.record({ kind: fc.constant('key_refused' as const), key: fc.constantFrom('a', 'd', 'e') }),
@@ -135,7 +140,7 @@ const life = fc.record({
     selector: ([name]) => name,
     maxLength: 2,
   }),
-  outcomes: fc.uniqueArray(outcome, { selector: ({ seq }) => seq, maxLength: 6 }),
+  outcomes: fc.uniqueArray(outcome, { selector: ({ call }) => call.start_seq, maxLength: 6 }),
   signals: fc.array(signal, { maxLength: 4 }),
   held: fc.array(heldCall, { maxLength: 4 }),
   floor: whole(150),
