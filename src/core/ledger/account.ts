@@ -174,12 +174,9 @@ export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
   return runBudgets(db)
-    .where('runs.id', 'in', [...runs, none])
+    .where(({ eb, fn, val }) => eb('runs.id', '=', fn.any(val([...runs]))))
     .execute()
 }
-
-/** A number that matches no run, because a list of numbers in SQL must not be empty. */
-const none = 0
 
 /** Reads the open runs that have their own budget. */
 export async function readOpenBudgets(db: Database) {

@@ -60,7 +60,8 @@ class AdmissionCheck implements AdmissionState {
   consider(request: CallRequest): void {
     if (this.#spentRuns.has(request.run)) return
     if (!this.#rateAllows()) return
-    const limit = this.#isFull() ? 'in_flight' : this.#tryCredit(request)
+    const full = this.account.inFlight >= (this.rules.mostInFlight ?? Number.POSITIVE_INFINITY)
+    const limit = full ? 'in_flight' : this.#tryCredit(request)
     if (limit === null) return
     this.#limits.add(limit)
     if (isSpent(limit)) this.#spentRuns.set(request.run, limit)
@@ -91,10 +92,6 @@ class AdmissionCheck implements AdmissionState {
       /** Credits that are expected to leave the balance without being billed, per call in flight. */
       external: externalPerCall(this.account, this.#single),
     }
-  }
-
-  #isFull(): boolean {
-    return this.account.inFlight >= (this.rules.mostInFlight ?? Number.POSITIVE_INFINITY)
   }
 
   #tryCredit(request: CallRequest): Limit | null {
@@ -153,14 +150,10 @@ class AdmissionCheck implements AdmissionState {
       rateNextAt: this.#nextStart(),
     }
     takeFrom(this.budgets, run, bound)
-    this.#markTrying(name)
+    if ((this.costs.get(name)?.seen ?? 0) === 0) {
+      this.costs.set(name, { ...unknownCost, trying: true })
+    }
     return null
-  }
-
-  #markTrying(name: string): void {
-    const cost = this.costs.get(name)
-    if (cost !== undefined && cost.seen > 0) return
-    this.costs.set(name, { ...unknownCost, trying: true })
   }
 
   #rateAllows(): boolean {
@@ -335,25 +328,21 @@ function need(bound: Bound, size: number, { left, idle }: { left: number; idle: 
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits provably available above the floor, or null if a new balance must be learned first. */
-function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
+/**
+ * Credits provably available above the floor for a number of further calls, after deducting expected external spend, or
+ * null if a new balance must be learned first.
+ */
+function roomFor(
+  { account, costs, rules }: AdmissionState,
+  { calls, alone }: { readonly calls: number; readonly alone: boolean },
+): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
   if (low === null || isStale(account, rules)) return null
   const { drainedFloor } = account
   const drained = drainedFloor !== null && floor >= drainedFloor
   const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
-  return low - floor - kept
-}
-
-/** Credits provably available for a number of further calls, after deducting expected external spend. */
-function roomFor(
-  { account, costs, rules }: AdmissionState,
-  { calls, alone }: { readonly calls: number; readonly alone: boolean },
-): number | null {
-  const room = roomAbove(account, costs, rules)
-  const external = externalPerCall(account, alone)
-  return room === null ? null : room - external * (account.inFlight + calls)
+  return low - floor - kept - externalPerCall(account, alone) * (account.inFlight + calls)
 }
 
 /** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */

@@ -9,13 +9,6 @@ import { floorInForce } from './standstill.ts'
 
 type CostRow = Cost & { readonly class: string }
 
-interface StopRow {
-  readonly reason: string
-  readonly since_ms: number
-  readonly until_ms: number | null
-  readonly detail: string | null
-}
-
 /** Snapshot of an account's books, read without locks. */
 export interface Books {
   readonly account: Account
@@ -25,7 +18,8 @@ export interface Books {
   /** Floor in force, or 0 if no worker is alive. */
   readonly floor: number
   readonly costs: Costs
-  readonly stops: readonly StopRow[]
+  /** Reasons of the stops in force. */
+  readonly stops: readonly string[]
 }
 
 // 9007199254740991 is `Number.MAX_SAFE_INTEGER`, which stands for the lowest balance while none was reported.
@@ -73,13 +67,8 @@ const booksColumns = sql`
     from account_costs c
     where c.account_id = a.id
   ) as costs,
-  (
-    select coalesce(jsonb_agg(jsonb_build_object(
-      'reason', s.reason,
-      'since_ms', extract(epoch from s.since)::float8 * 1000,
-      'until_ms', extract(epoch from s.until)::float8 * 1000,
-      'detail', s.detail
-    )), '[]')
+  array(
+    select s.reason
     from stops s
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
@@ -93,15 +82,6 @@ export async function readBooks(db: Database, id: number): Promise<Books> {
   const { version, now_ms, floor, costs, stops, ...account } = only(rows)
   const byClass = new Map(costs.map(({ class: name, ...cost }) => [name, cost]))
   return { account, version, now_ms, floor, costs: byClass, stops }
-}
-
-/**
- * Locks the account's row, and then the rows of the runs. Only the holder of these locks writes, so the next statement
- * sees all earlier changes. All statements are sent together, so no lock is held while waiting for this process.
- */
-export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
-  void trip.run(statement('lock_account', { account }))
-  takeRuns(trip, runs)
 }
 
 export function takeRuns(trip: Trip, runs: readonly number[]): void {

@@ -155,7 +155,6 @@ export async function readFunds(
       and a.kind = ${account.kind}`.execute(db)
   const [row] = found.rows
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
-  const { remaining, observedAt, floor } = row
-  const costs = await readRows<ClassCost>(db, 'class_costs', { account: row.id, newest })
-  return { remaining, observedAt, floor, costs }
+  const { id, ...funds } = row
+  return { ...funds, costs: await readRows<ClassCost>(db, 'class_costs', { account: id, newest }) }
 }

@@ -179,11 +179,10 @@ export type Reservation = NonNullable<ReturnType<typeof reservationOf>>
 export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
-  const standing = books.stops.map(({ reason }) => reason)
   const cleared = liftedStops(decision)
   const decided =
     admission.grants.length > 0 ||
-    stops.some(({ reason }) => !standing.includes(reason)) ||
+    stops.some(({ reason }) => !books.stops.includes(reason)) ||
     cleared.length > 0
   if (!decided && sorted.reused.length === 0 && admission.spentRuns.length === 0) return null
   return {
@@ -270,8 +269,8 @@ function stopsIn({ admission: { deferral } }: DecidedAdmission) {
 function liftedStops({ admission, books }: DecidedAdmission) {
   if (!admission.grants.some(({ probe }) => !probe)) return []
   return books.stops
-    .filter(({ reason }) => reason !== 'auth')
-    .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
+    .filter((reason) => reason !== 'auth')
+    .map((reason) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
 /** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */

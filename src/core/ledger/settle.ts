@@ -7,7 +7,7 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
 import { constants } from './account.ts'
-import { takeAccount } from './books.ts'
+import { takeRuns } from './books.ts'
 import { addCost, noCosts, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
@@ -246,9 +246,12 @@ export async function saveSettlement(
       await stored
       stored = trip.run(query)
     }
-    takeAccount(
+    // Locks the account's row, and then the rows of the runs. Only the holder of these locks writes, so the next
+    // statement sees all earlier changes. All statements are sent together, so no lock is held while waiting for this
+    // process.
+    void trip.run(statement('lock_account', { account: settlement.account_id }))
+    takeRuns(
       trip,
-      settlement.account_id,
       settlement.runs.map(({ run }) => run),
     )
     await trip.end(settling(settlement))

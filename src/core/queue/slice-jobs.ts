@@ -36,7 +36,13 @@ function jobId({ run, slice, round }: SliceJob): string {
 export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
-  const ask = <T>(request: Promise<T>) => answered(request, backend.name)
+  const ask = async <T>(request: Promise<T>): Promise<T> => {
+    const found = await within(request, { ms: answerWithinMs })
+    if (found !== late) return found
+    throw new Unreachable(
+      `expected the queue on ${backend.name} to answer within ${answerWithinMs} ms, got nothing`,
+    )
+  }
   await ask(queue.waitUntilReady())
   const add = async (slices: readonly QueuedSlice[]) => {
     for (let start = 0; start < slices.length; start += chunk) {
@@ -122,12 +128,4 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
 /** Limits the wait, because closing hangs while the store is unreachable. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
-}
-
-async function answered<T>(answer: Promise<T>, backend: string): Promise<T> {
-  const found = await within(answer, { ms: answerWithinMs })
-  if (found !== late) return found
-  throw new Unreachable(
-    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got nothing`,
-  )
 }

@@ -140,10 +140,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   const receivedAt = new Date()
   const retryAfter = first(ending.headers['retry-after'])
   const encoding = first(ending.headers['content-encoding'])
-  const body =
-    encoding === null || ending.truncated
-      ? { bytes, truncated: ending.truncated }
-      : await inflate(bytes, encoding)
+  const body = encoding === null || ending.truncated ? ending : await inflate(bytes, encoding)
   const window = first(ending.headers['x-idempotency-window']) ?? ''
   const seconds = /^\d{1,9}$/.test(window.trim()) ? Number(window) : 0
   return {

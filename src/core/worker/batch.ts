@@ -142,22 +142,16 @@ export class Batch {
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    let error: unknown
     try {
       const results = await this.#persist(batch.map(({ entry }) => entry))
       batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
-      return
-    } catch (failure) {
-      error = failure
-    }
-    if (this.#abandoned) return
-    if (batch.length > 1) {
+    } catch (error) {
+      if (this.#abandoned) return
+      if (batch.length === 1) return this.#alone(batch[0], error)
       const middle = Math.ceil(batch.length / 2)
       await this.#write(batch.slice(0, middle))
       await this.#write(batch.slice(middle))
-      return
     }
-    await this.#alone(batch[0], error)
   }
 
   #letGo(waiting: Waiting, recorded: SettledCall | undefined): void {

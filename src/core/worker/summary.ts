@@ -149,13 +149,14 @@ export class Tally {
   #progress = performance.now()
   #charged = 0
   #expected: number | null = 0
-  #prices: Prices = new Map()
   #ends = [{ at: performance.now(), done: 0 }]
   readonly #latencies = new Latencies()
   calls = 0
   /** Balance in the newest answer. */
   remaining: number | null = null
   reused = 0
+  /** Known prices, which are set before the first call. */
+  prices: Prices = new Map()
   /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
@@ -171,11 +172,6 @@ export class Tally {
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Sets the known prices before the first call. */
-  expect(prices: Prices): void {
-    this.#prices = prices
-  }
-
   /** Records the duration of a paid request, in seconds. */
   took(seconds: number): void {
     this.#latencies.add(seconds)
@@ -189,7 +185,7 @@ export class Tally {
     if (this.#progress - (this.#ends.at(-1)?.at ?? 0) >= shortestMs) {
       this.#ends.push({ at: this.#progress, done: this.done })
     }
-    const price = this.#prices.get(kind)
+    const price = this.prices.get(kind)
     this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 

@@ -40,7 +40,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reach(() => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reach(() => Worker.open(mill, options))
-  worker.tally.expect(await reach(() => readPrices(mill)))
+  worker.tally.prices = await reach(() => readPrices(mill))
   const upkeep = new Upkeep(worker, options.afterRuns ?? closeAndJudge)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'

@@ -209,8 +209,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'one more call than the cap goes out',
     file: 'admission',
-    find: 'return this.account.inFlight >= ',
-    put: 'return this.account.inFlight > ',
+    find: 'const full = this.account.inFlight >= ',
+    put: 'const full = this.account.inFlight > ',
   },
   {
     name: 'what is reserved does not count against the day',
