@@ -260,8 +260,8 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'a call that was washed out counts as one that is held',
-        find: "call.washed ? 'washed' : 'unknown'",
-        put: "'unknown'",
+        find: 'else if (!washed) change.uncertain -= bound',
+        put: 'else change.uncertain -= bound',
       },
       {
         name: 'two ends of calls of one task are judged as if each were the only one',
@@ -358,8 +358,8 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'the gate does not expect the balance to fall beyond what bills say',
-        find: 'room - external * (account.inFlight + calls)',
-        put: 'room - 0 * external * (account.inFlight + calls)',
+        find: ' - externalPerCall(account, alone) * (account.inFlight + calls)',
+        put: '',
       },
     ],
   ),

@@ -225,12 +225,15 @@ export class Waits {
   }
 
   async look(): Promise<void> {
-    const { dispatch, tally, options } = this.#worker
+    const { mill, lease, dispatch, tally, options } = this.#worker
     const now = performance.now()
     if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
     if (now < this.#lookAt) return
     this.#lookAt = now + lookMs
-    this.#waits = await this.#read()
+    this.#waits = await readWaits(mill.db, lease.worker).catch((error: unknown) => {
+      if (troubleOf(error) === 'data') throw error
+      return []
+    })
     for (const wait of this.#waits)
       if (!this.#said.has(keyOf(wait))) options.report(describeWait(wait))
     this.#said = new Set(this.#waits.map(keyOf))
@@ -244,15 +247,6 @@ export class Waits {
     if (wait.ms <= config.stallMs) return null
     const { tasks, query, until } = wait
     return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
-  }
-
-  async #read(): Promise<readonly Wait[]> {
-    try {
-      return await readWaits(this.#worker.mill.db, this.#worker.lease.worker)
-    } catch (error) {
-      if (troubleOf(error) === 'data') throw error
-      return []
-    }
   }
 }
 

@@ -141,12 +141,11 @@ interface Spendable {
 /** Formats one line: tasks done and left, rate, remaining time, and when credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
-  const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
   return [
     left === null
       ? `${formatNumber(done)} done`
       : `${formatNumber(done)} done, ${formatNumber(left)} left`,
-    ...pace,
+    ...(perSecond > 0 ? [`${rounded(perSecond)}/s`] : []),
     ...(still === null ? toGo(standing) : []),
     ...(flying === 0 ? [] : [`${flying} in flight`]),
     ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),

@@ -89,8 +89,7 @@ export function spenderOf(
     monthOf: monthsOf(renewal, zone),
     renewalAfter: (time) => {
       const renewed = renewal === null ? null : nextAfter(renewal, zone, new Date(time))
-      const next = [renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity)]
-      const soonest = Math.min(...next)
+      const soonest = Math.min(renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity))
       return soonest === Infinity ? null : soonest
     },
     givenUp: new Set(),
@@ -129,7 +128,8 @@ export class Worker implements Tools, DispatchOptions {
   readonly slots: number
   readonly #mostFlying: number
   #ending = false
-  #handling = 0
+  /** Number of slices that are being processed. */
+  handling = 0
   #lastSlice = performance.now()
   fatal: Error | null = null
 
@@ -172,7 +172,7 @@ export class Worker implements Tools, DispatchOptions {
   async handle(job: SliceJob): Promise<void> {
     // Another worker will take the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
-    this.#handling += 1
+    this.handling += 1
     this.#lastSlice = performance.now()
     this.tally.runs.add(job.run)
     try {
@@ -181,18 +181,14 @@ export class Worker implements Tools, DispatchOptions {
       const left = await this.dispatch.take(dueTasks(found, job.run))
       await endSliceRound(this.mill, job, { busy: left.busy, ending: () => this.#ending })
     } finally {
-      this.#handling -= 1
+      this.handling -= 1
       this.#lastSlice = performance.now()
     }
   }
 
-  get handling(): number {
-    return this.#handling
-  }
-
   /** Milliseconds since the last delivery of a slice, or 0 while a slice is being processed. */
   get idleFor(): number {
-    return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
+    return this.handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
   /** Switches to a new key. Replies to earlier calls are still recorded for the old key. */
@@ -336,9 +332,8 @@ class LostAnswers {
 
   async #ask(lost: LostAnswer): Promise<void> {
     const { steps } = this.#worker
-    const { call, mark, task: id, run, priority, query, query_id: queryId } = lost
-    const task = { id, run, priority, class: lost.class, query, queryId }
-    const asked = { ...task, suspect: false, refused: false }
+    const { call, mark, task: id, query_id: queryId, ...rest } = lost
+    const asked = { ...rest, id, queryId, suspect: false, refused: false }
     try {
       const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
       this.#worker.onEnded(asked, outcome.state)
