@@ -7,8 +7,6 @@ import type { Account } from './account.ts'
 import type { Cost, Costs } from './prices.ts'
 import { floorInForce } from './standstill.ts'
 
-type CostRow = Cost & { readonly class: string }
-
 /** Snapshot of an account's books, read without locks. */
 export interface Books {
   readonly account: Account
@@ -75,7 +73,9 @@ const booksColumns = sql`
 
 /** Reads an account's books without locking any row. */
 export async function readBooks(db: Database, id: number): Promise<Books> {
-  const { rows } = await sql<Account & Omit<Books, 'account' | 'costs'> & { costs: CostRow[] }>`
+  const { rows } = await sql<
+    Account & Omit<Books, 'account' | 'costs'> & { costs: (Cost & { class: string })[] }
+  >`
     select ${accountColumns}, ${booksColumns}
     from accounts a
     where a.id = ${id}`.execute(db)

@@ -87,8 +87,6 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-type AdmissionInputs = ReturnType<typeof prepareAdmission>
-
 /** Throws if the database was restored while this worker was running, so that nothing is bought with old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
@@ -112,7 +110,10 @@ export function prepareAdmission(
 }
 
 /** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
-export function decideAdmission(inputs: AdmissionInputs, urgent: ReadonlyMap<number, number>) {
+export function decideAdmission(
+  inputs: ReturnType<typeof prepareAdmission>,
+  urgent: ReadonlyMap<number, number>,
+) {
   const { books, found, sorted, rules } = inputs
   const requests = requestsOf(sorted.ready, urgent)
   const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))

@@ -216,12 +216,10 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** One row per existing task, or a single row without a task. */
-type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
-
 /** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
 export async function readWaiting(db: Database, wanted: WaitingOrder) {
-  const { rows } = await sql<WaitingRow>`
+  // One row per existing task, or a single row without a task.
+  const { rows } = await sql<{ lease_live: boolean } & (WaitingTask | { id: null })>`
     select
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null

@@ -11,7 +11,6 @@ const drawMs = 500
 const lineMs = 10_000
 /** Pause after counting tasks, as a multiple of the time that the count took: counting millions of tasks is slow. */
 const restShare = 20
-const minuteMs = 60_000
 
 /** Where progress is shown: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
@@ -90,7 +89,7 @@ export class Reporter {
     return {
       done,
       left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
-      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / (minuteMs / 1000)),
+      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / 60),
       flying: dispatch.flying,
       remaining: tally.remaining,
       spendable: this.#spendable(worker),
