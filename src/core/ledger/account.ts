@@ -174,7 +174,7 @@ export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
   return runBudgets(db)
-    .where(({ eb, fn, val }) => eb('runs.id', '=', fn.any(val([...runs]))))
+    .where((eb) => eb('runs.id', '=', eb.fn.any(eb.val([...runs]))))
     .execute()
 }
 

@@ -216,10 +216,12 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
+/** One row per existing task, or a single row without a task. */
+type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
+
 /** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
 export async function readWaiting(db: Database, wanted: WaitingOrder) {
-  // One row per existing task, or a single row without a task.
-  const { rows } = await sql<{ lease_live: boolean } & (WaitingTask | { id: null })>`
+  const { rows } = await sql<WaitingRow>`
     select
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null
@@ -266,6 +268,5 @@ export async function readWaiting(db: Database, wanted: WaitingOrder) {
     ) waiting on true
     where a.id = ${wanted.account}`.execute(db)
   const { lease_live } = only(rows.slice(0, 1))
-  const tasks = rows.flatMap((row): WaitingTask[] => (row.id === null ? [] : [row]))
-  return { lease_live, tasks }
+  return { lease_live, tasks: rows.flatMap((row): WaitingTask[] => (row.id === null ? [] : [row])) }
 }

@@ -20,6 +20,7 @@ export interface QueuedSlice extends SliceJob {
 /** The queue of slices, which only wakes workers, because lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
+/** Both methods stop fetching slices. `close` also waits for slices in progress. */
 export type Consumer = ReturnType<SliceQueue['consume']>
 
 const name = 'slices'
@@ -36,13 +37,7 @@ function jobId({ run, slice, round }: SliceJob): string {
 export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
-  const ask = async <T>(request: Promise<T>): Promise<T> => {
-    const found = await within(request, { ms: answerWithinMs })
-    if (found !== late) return found
-    throw new Unreachable(
-      `expected the queue on ${backend.name} to answer within ${answerWithinMs} ms, got nothing`,
-    )
-  }
+  const ask = <T>(request: Promise<T>) => answered(request, backend.name)
   await ask(queue.waitUntilReady())
   const add = async (slices: readonly QueuedSlice[]) => {
     for (let start = 0; start < slices.length; start += chunk) {
@@ -71,12 +66,7 @@ export async function openQueue(store: QueueStore, id: string) {
       // A store that lost data delivers empty jobs, which must not lead to calls.
       const safely = async (data: SliceJob) => work(shape.parse(data))
       const worker = backend.worker(name, safely, concurrency)
-      return {
-        /** Stops fetching slices. Slices in progress continue. */
-        pause: () => orGiveUp(worker.pause(true)),
-        /** Stops fetching slices, and waits for slices in progress. */
-        close: () => orGiveUp(worker.close()),
-      }
+      return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
     },
     /** Counts jobs that are waiting, delayed or in progress. */
     count: async () => {
@@ -128,4 +118,12 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
 /** Limits the wait, because closing hangs while the store is unreachable. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
+}
+
+async function answered<T>(answer: Promise<T>, backend: string): Promise<T> {
+  const found = await within(answer, { ms: answerWithinMs })
+  if (found !== late) return found
+  throw new Unreachable(
+    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got nothing`,
+  )
 }

@@ -225,7 +225,7 @@ export function dueTasks(
   run: number,
 ): Task[] {
   const due = tasks.filter(({ wait_ms }) => wait_ms <= 0)
-  return due.map(({ id, query_id: queryId, wait_ms: _, deaths, refused, ...query }) => {
+  return due.map(({ id, query_id: queryId, wait_ms: _wait, deaths, refused, ...query }) => {
     const suspect = deaths >= constants.deaths - 1
     return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
   })
