@@ -19,4 +19,4 @@ from rest, others, hasty
 where run_id = :run and slice = :slice and round = :round
 returning
   run_id as run, slice, round, priority, turn, rest.open > 0 as open, others.open < :near_the_end as near,
-  greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as delay_ms
+  greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as "delayMs"

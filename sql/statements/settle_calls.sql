@@ -163,20 +163,20 @@ rate_pause as materialized (
 new_costs as materialized (
   select
     p.class,
-    case when p.heard > 0 then greatest(o.dearest, p.first) else o.dearest end as dearest,
-    case when p.heard > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
-    coalesce(o.seen, 0) + p.heard as seen,
-    coalesce(o.trying, false) and p.heard = 0 and not p.tried as trying,
+    case when p.count > 0 then greatest(o.dearest, p.first) else o.dearest end as dearest,
+    case when p.count > 0 then least(o.cheapest, p.cheapest) else o.cheapest end as cheapest,
+    coalesce(o.seen, 0) + p.count as seen,
+    coalesce(o.trying, false) and p.count = 0 and not p.tried as trying,
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
-    coalesce(o.recent_count, 0) + p.heard as count,
-    p.heard > 0 and coalesce(o.recent_count, 0) + p.heard >= :trusted_after::integer as filled,
+    coalesce(o.recent_count, 0) + p.count as count,
+    p.count > 0 and coalesce(o.recent_count, 0) + p.count >= :trusted_after::integer as filled,
     coalesce(o.earlier_first, 0) as earlier_first,
     coalesce(o.earlier_second, 0) as earlier_second,
     coalesce(o.earlier_count, 0) as earlier_count
   from given
-  cross join jsonb_to_recordset(it -> 'prices') as p (
-    class text, first bigint, second bigint, heard integer, cheapest bigint, tried boolean
+  cross join jsonb_to_recordset(change -> 'prices') as p (
+    class text, first bigint, second bigint, count integer, cheapest bigint, tried boolean
   )
   left join account_costs o on o.account_id = given.account and o.class = p.class
 ),

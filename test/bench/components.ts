@@ -204,7 +204,7 @@ function replyTo(number: number) {
 export async function measureLog(queries: number): Promise<Component> {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-bench-log-'))
   const provenance = { origin: 'live', api: 'bench' } as const
-  const log = WriteAheadLog.open({ folder, installation: 'bench', provenance, bytes: 64 * 2 ** 20 })
+  const log = new WriteAheadLog({ folder, installation: 'bench', provenance, bytes: 64 * 2 ** 20 })
   const replies = Array.from({ length: queries }, (_, number) => replyTo(number))
   const read = startMeter({})
   for (let first = 0; first < queries; first += perFlush) {

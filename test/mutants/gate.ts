@@ -20,13 +20,13 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'a call that was never sent counts for the day',
-        find: "    case 'unsent':\n      return change\n",
-        put: "    case 'unsent':\n      return { ...change, daySpent: change.daySpent + bound }\n",
+        find: "  if (ending.kind === 'unknown') {\n",
+        put: "  if (ending.kind === 'unsent') change.day_spent += bound\n  if (ending.kind === 'unknown') {\n",
       },
       {
         name: 'a refusal for nothing teaches a price',
-        find: "now.kind === 'settled' && now.priced ? now.used : null",
-        put: "now.kind === 'settled' ? now.used : null",
+        find: "ending.kind === 'settled' && ending.priced ? ending.used : null",
+        put: "ending.kind === 'settled' ? ending.used : null",
       },
     ],
   ),
@@ -260,8 +260,8 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'a call that was washed out counts as one that is held',
-        find: "call.washed ? 'washed' : 'unknown'",
-        put: "'unknown'",
+        find: 'else if (!washed) change.uncertain -= bound',
+        put: 'else change.uncertain -= bound',
       },
       {
         name: 'two ends of calls of one task are judged as if each were the only one',
@@ -343,7 +343,7 @@ const edges: readonly Mutant[] = [
     [
       {
         name: 'a probe does not end its group',
-        find: '      lastProbeAt: this.#rules.now,\n',
+        find: '      lastProbeAt: this.rules.now,\n',
         put: '',
       },
       {
@@ -358,8 +358,8 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'the gate does not expect the balance to fall beyond what bills say',
-        find: 'room - external * (account.inFlight + calls)',
-        put: 'room - 0 * external * (account.inFlight + calls)',
+        find: ' - externalPerCall(account, alone) * (account.inFlight + calls)',
+        put: '',
       },
     ],
   ),

@@ -317,7 +317,7 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'prices fill up for ever in the statement',
-      find: 'coalesce(o.recent_count, 0) + p.heard >= :trusted_after::integer as filled',
+      find: 'coalesce(o.recent_count, 0) + p.count >= :trusted_after::integer as filled',
       put: 'false as filled',
     },
     {

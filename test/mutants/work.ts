@@ -45,7 +45,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'a beat does not lengthen the lease',
-        find: '    this.#term = termOf(asked, leaseMs)\n',
+        find: '    this.term = termOf(asked, leaseMs)\n',
         put: '',
       },
       {
@@ -97,7 +97,7 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'logs of dead workers are not settled before their calls are given up',
-        find: '    await settleAbandonedLogs(this.#mill, rules, report)\n',
+        find: '    await settleAbandonedLogs(mill, rules, options.report)\n',
         put: '',
       },
       {
@@ -164,8 +164,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'one bad entry takes the others along',
-        find: '    if (batch.length > 1) {\n',
-        put: '    if (batch.length > 1000) {\n',
+        find: 'if (batch.length === 1) return',
+        put: 'if (batch.length < 1000) return',
       },
       {
         name: 'a database that is away counts as a fault of the entry',

@@ -80,91 +80,69 @@ export async function readAnswers(
 
 /** Columns that a batch fills, with their types. Values are added in the order of the columns. */
 const tables = {
-  domains: [
-    ['id', 'uuid'],
-    ['host', 'text'],
-    ['site', 'text'],
-  ],
-  pages: [
-    ['id', 'uuid'],
-    ['domain_id', 'uuid'],
-    ['url', 'text'],
-    ['url_key', 'text'],
-  ],
-  entities: [
-    ['id', 'uuid'],
-    ['name', 'text'],
-    ['type', 'text'],
-  ],
-  clusters: [
-    ['id', 'uuid'],
-    ['label', 'text'],
-  ],
-  related_searches: [
-    ['id', 'uuid'],
-    ['q', 'text'],
-  ],
+  domains: ['id uuid', 'host text', 'site text'],
+  pages: ['id uuid', 'domain_id uuid', 'url text', 'url_key text'],
+  entities: ['id uuid', 'name text', 'type text'],
+  clusters: ['id uuid', 'label text'],
+  related_searches: ['id uuid', 'q text'],
   raw_answers: [
-    ['call_id', 'bigint'],
-    ['status', 'integer'],
-    ['received_ms', 'double'],
-    ['truncated', 'boolean'],
-    ['body', 'bytea'],
+    'call_id bigint',
+    'status integer',
+    'received_ms double',
+    'truncated boolean',
+    'body bytea',
   ],
   searches: [
-    ['id', 'bigint'],
-    ['task_id', 'bigint'],
-    ['query_id', 'text'],
-    ['fetched_ms', 'double'],
-    ['depth', 'bigint'],
-    ['credits_remaining', 'bigint'],
-    ['credits_used', 'integer'],
-    ['result_count', 'integer'],
-    ['replaced', 'integer'],
-    ['origin', 'text'],
-    ['api', 'text'],
-    ['intent', 'text'],
-    ['sentiment', 'text'],
-    ['parse_error', 'text'],
-    ['extra', 'jsonb'],
-    ['as_given', 'jsonb'],
+    'id bigint',
+    'task_id bigint',
+    'query_id text',
+    'fetched_ms double',
+    'depth bigint',
+    'credits_remaining bigint',
+    'credits_used integer',
+    'result_count integer',
+    'replaced integer',
+    'origin text',
+    'api text',
+    'intent text',
+    'sentiment text',
+    'parse_error text',
+    'extra jsonb',
+    'as_given jsonb',
   ],
   organic_results: [
-    ['search_id', 'bigint'],
-    ['ordinal', 'integer'],
-    ['position', 'bigint'],
-    ['page_id', 'uuid'],
-    ['domain_id', 'uuid'],
-    ['title', 'text'],
-    ['snippet', 'text'],
-    ['extra', 'jsonb'],
-    ['as_given', 'jsonb'],
+    'search_id bigint',
+    'ordinal integer',
+    'position bigint',
+    'page_id uuid',
+    'domain_id uuid',
+    'title text',
+    'snippet text',
+    'extra jsonb',
+    'as_given jsonb',
   ],
-  search_entities: [
-    ['search_id', 'bigint'],
-    ['ordinal', 'integer'],
-    ['entity_id', 'uuid'],
-  ],
-  search_clusters: [
-    ['search_id', 'bigint'],
-    ['ordinal', 'integer'],
-    ['cluster_id', 'uuid'],
-  ],
-  search_related_searches: [
-    ['search_id', 'bigint'],
-    ['ordinal', 'integer'],
-    ['related_search_id', 'uuid'],
-  ],
+  search_entities: ['search_id bigint', 'ordinal integer', 'entity_id uuid'],
+  search_clusters: ['search_id bigint', 'ordinal integer', 'cluster_id uuid'],
+  search_related_searches: ['search_id bigint', 'ordinal integer', 'related_search_id uuid'],
   search_features: [
-    ['search_id', 'bigint'],
-    ['ordinal', 'integer'],
-    ['kind', 'text'],
-    ['page_id', 'uuid'],
-    ['domain_id', 'uuid'],
-    ['text', 'text'],
-    ['extra', 'jsonb'],
+    'search_id bigint',
+    'ordinal integer',
+    'kind text',
+    'page_id uuid',
+    'domain_id uuid',
+    'text text',
+    'extra jsonb',
   ],
 } as const
+
+/** Each table's parameters of `store_answers.sql`, with their types. */
+const parametersOf = Object.entries(tables).map(([table, columns]) => {
+  const parameters = columns.map((column) => {
+    const [name, kind] = column.split(' ') as [string, Kind]
+    return [`${table}_${name}`, kind] as const
+  })
+  return [table, parameters] as const
+})
 
 type TableName = keyof typeof tables
 
@@ -182,7 +160,7 @@ class Described {
   readonly #known = new Set<string>()
 
   constructor(bytes: number) {
-    const rows = Object.entries(tables).map(([name, columns]) => [name, new Rows(columns, bytes)])
+    const rows = parametersOf.map(([table, columns]) => [table, new Rows(columns, bytes)])
     this.#rows = Object.fromEntries(rows) as { readonly [Name in TableName]: Rows<Name> }
   }
 
@@ -213,7 +191,7 @@ class Described {
 
   toParameters(): Readonly<Record<string, Buffer>> {
     const parameters: Record<string, Buffer> = {}
-    for (const [table, rows] of Object.entries(this.#rows)) rows.toParameters(table, parameters)
+    for (const rows of Object.values(this.#rows)) rows.toParameters(parameters)
     return parameters
   }
 
@@ -281,7 +259,7 @@ interface Values {
 
 type Kind = keyof Values
 type RowOf<Columns> = {
-  readonly [Place in keyof Columns]: Columns[Place] extends readonly [string, infer K extends Kind]
+  readonly [Place in keyof Columns]: Columns[Place] extends `${string} ${infer K extends Kind}`
     ? Values[K]
     : never
 }
@@ -304,9 +282,10 @@ class Rows<Name extends TableName> {
     for (let place = 0; place < row.length; place += 1) this.#columns[place]?.add(row[place])
   }
 
-  toParameters(table: string, parameters: Record<string, Buffer>): void {
-    for (const [place, column] of this.#columns.entries()) {
-      parameters[`${table}_${this.#names[place]}`] = column.toParameter()
+  toParameters(parameters: Record<string, Buffer>): void {
+    for (const [place, name] of this.#names.entries()) {
+      const column = this.#columns[place]
+      if (column !== undefined) parameters[name] = column.toParameter()
     }
   }
 }

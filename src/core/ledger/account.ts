@@ -15,6 +15,8 @@ export interface Account {
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
+  /** True if a balance lower than `seen` may have been reported later, but the record of that report was lost. */
+  readonly doubted: boolean
   /**
    * Credits used by calls that ended after the call that reported `seen` had started. `seen` may exclude these credits.
    */
@@ -61,8 +63,6 @@ interface BalanceReading {
   readonly seq: number
   readonly at: number
   readonly remaining: number
-  /** True if a lower balance may have been reported later, but the record of that report was lost. */
-  readonly doubted?: boolean
 }
 
 /** Balances reported by responses that arrived after call number `seq` had started. */
@@ -133,12 +133,6 @@ export function lowestBalance(account: Account): number | null {
   return proved - reserved - uncertain
 }
 
-/** A budget month, with its first day and its end. */
-interface Month {
-  readonly month: string
-  readonly ends: number
-}
-
 /** Periods to search for the last renewal: for monthly plans, for yearly plans, and for renewals on a leap day. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
@@ -146,9 +140,9 @@ const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
  * Returns the budget month of an instant: from renewal to renewal, or the calendar month in the zone if renewals are
  * unknown. The month is cached until it ends, because each reservation needs it.
  */
-export function monthsOf(renewal: Cron | null, zone: string): (time: number) => Month {
+export function monthsOf(renewal: Cron | null, zone: string) {
   let kept = { from: Infinity, month: '', ends: -Infinity }
-  return (time) => {
+  return (time: number) => {
     if (time < kept.from || time >= kept.ends) {
       kept = renewalMonth(renewal, zone, time) ?? calendarMonth(zone, time)
     }
@@ -170,12 +164,9 @@ function renewalMonth(renewal: Cron | null, zone: string, time: number) {
 
 function calendarMonth(zone: string, time: number) {
   const wall = new Date(wallTime(zone, new Date(time)))
-  const [first, next] = [0, 1].map((more) =>
-    Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + more, 1),
-  )
-  const month = formatDate(first ?? 0)
-  const begins = instantsOf(zone, first ?? 0)[0] ?? time
-  return { from: begins, month, ends: instantsOf(zone, next ?? 0)[0] ?? time + dayMs }
+  const first = (more: number) => Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + more, 1)
+  const from = instantsOf(zone, first(0))[0] ?? time
+  return { from, month: formatDate(first(0)), ends: instantsOf(zone, first(1))[0] ?? time + dayMs }
 }
 
 /** A run's budget, or null if the run has no limit of its own. */
@@ -183,12 +174,9 @@ export type RunBudget = Awaited<ReturnType<typeof readRunBudgets>>[number]
 
 export function readRunBudgets(db: Database, runs: readonly number[]) {
   return runBudgets(db)
-    .where('runs.id', 'in', [...runs, none])
+    .where((eb) => eb('runs.id', '=', eb.fn.any(eb.val([...runs]))))
     .execute()
 }
-
-/** A number that matches no run, because a list of numbers in SQL must not be empty. */
-const none = 0
 
 /** Reads the open runs that have their own budget. */
 export async function readOpenBudgets(db: Database) {

@@ -3,11 +3,11 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
 import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost } from './prices.ts'
-import { accountOf } from './settle.ts'
-import { countMoreUrgent, type ListBudgetUse, type WaitingTask } from './waiting.ts'
+import type { ListBudgetUse, WaitingTask } from './waiting.ts'
 
 const soon = 100
 /** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
@@ -22,7 +22,7 @@ export function admit(
     budgets,
     rules,
   }: { requests: readonly CallRequest[]; budgets: ReadonlyMap<number, RunBudgetUse>; rules: Rules },
-): Admission {
+) {
   const check = new AdmissionCheck({ account, costs, budgets, rules })
   const stop = stopFor(account, rules)
   if (stop !== null) return check.decide(stop)
@@ -33,23 +33,23 @@ export function admit(
   return check.decide(requests.length === check.grants.length ? { kind: 'none' } : check.deferral())
 }
 
-class AdmissionCheck {
+class AdmissionCheck implements AdmissionState {
   readonly grants: GrantedCall[] = []
-  readonly #budgets: Map<number, RunBudgetUse>
-  readonly #costs: Map<string, Cost>
+  account: Account
+  readonly costs: Map<string, Cost>
+  readonly budgets: Map<number, RunBudgetUse>
+  readonly rules: Rules
   readonly #limits = new Set<Limit>()
   readonly #spentRuns = new Map<number, Limit>()
-  readonly #rules: Rules
-  #account: Account
   #single = false
   #rateWait = 0
   #probeWait = 0
 
   constructor({ account, costs, budgets, rules }: AdmissionState) {
-    this.#account = inPeriod(account, rules)
-    this.#costs = new Map(costs)
-    this.#budgets = new Map(budgets)
-    this.#rules = rules
+    this.account = inPeriod(account, rules)
+    this.costs = new Map(costs)
+    this.budgets = new Map(budgets)
+    this.rules = rules
   }
 
   /** True if no more calls may be added to this group. */
@@ -60,7 +60,8 @@ class AdmissionCheck {
   consider(request: CallRequest): void {
     if (this.#spentRuns.has(request.run)) return
     if (!this.#rateAllows()) return
-    const limit = this.#isFull() ? 'in_flight' : this.#tryCredit(request)
+    const full = this.account.inFlight >= (this.rules.mostInFlight ?? Number.POSITIVE_INFINITY)
+    const limit = full ? 'in_flight' : this.#tryCredit(request)
     if (limit === null) return
     this.#limits.add(limit)
     if (isSpent(limit)) this.#spentRuns.set(request.run, limit)
@@ -69,46 +70,40 @@ class AdmissionCheck {
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
     // A call in flight may change the decision, so nothing final is decided before it ends.
-    if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
+    if (this.account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
-    const spent = budgetStop(this.#account, this.#rules, this.#limits)
+    const spent = budgetStop(this.account, this.rules, this.#limits)
     if (spent !== null) return spent
     if (this.#limits.has('floor')) return this.#floorStop()
     return { kind: 'wait', ms: soon }
   }
 
-  decide(deferral: Deferral): Admission {
+  decide(deferral: Deferral) {
     return {
-      account: this.#account,
-      costs: this.#costs,
+      account: this.account,
+      costs: this.costs,
       grants: this.grants,
       deferral,
+      /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
       spentRuns: [...this.#spentRuns.keys()],
+      /** Runs in `spentRuns` whose list budget is used up. */
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
-      external: externalPerCall(this.#account, this.#single),
+      /** Credits that are expected to leave the balance without being billed, per call in flight. */
+      external: externalPerCall(this.account, this.#single),
     }
   }
 
-  get #state(): AdmissionState {
-    const rules = this.#rules
-    return { account: this.#account, costs: this.#costs, budgets: this.#budgets, rules }
-  }
-
-  #isFull(): boolean {
-    return this.#account.inFlight >= (this.#rules.mostInFlight ?? Number.POSITIVE_INFINITY)
-  }
-
   #tryCredit(request: CallRequest): Limit | null {
-    if (!this.#rules.counts) return this.#grant(request, 0)
-    const bound = boundOf(this.#costs, request.class)
+    if (!this.rules.counts) return this.#grant(request, 0)
+    const bound = boundOf(this.costs, request.class)
     // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
-    if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'
-    const limit = limitReached(this.#state, request, { bound, size: bound.among, alone: false })
+    if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'
+    const limit = limitReached(this, request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
-    const waits = this.#account.inFlight > 0 && isTrusted(this.#account, this.#rules)
+    const waits = this.account.inFlight > 0 && isTrusted(this.account, this.rules)
     if (waits || isSpent(limit)) return limit
-    const alone = limitReached(this.#state, request, { bound, size: bound.alone, alone: true })
+    const alone = limitReached(this, request, { bound, size: bound.alone, alone: true })
     if (alone === null) {
       this.#single = true
       return this.#grant(request, bound.alone)
@@ -119,33 +114,33 @@ class AdmissionCheck {
   }
 
   #mayProbe(bound: number): boolean {
-    const { probeGranted } = this.#account
-    if (!probeGranted && !isProbeDue(this.#account, bound, this.#rules)) return false
-    this.#probeWait = probePause(this.#account, this.#rules.now)
+    const { probeGranted } = this.account
+    if (!probeGranted && !isProbeDue(this.account, bound, this.rules)) return false
+    this.#probeWait = probePause(this.account, this.rules.now)
     return this.#probeWait === 0
   }
 
   #grantProbe(request: CallRequest, bound: number): null {
-    const { drainedFloor, probeGranted, blindCalls } = this.#account
+    const { drainedFloor, probeGranted, blindCalls } = this.account
     this.#grant(request, bound, true)
     const made = Math.min(blindCalls + 1, constants.blindCalls)
-    this.#account = {
-      ...this.#account,
+    this.account = {
+      ...this.account,
       drainedFloor,
       // A probe that reports no balance may be repeated.
       probeGranted: probeGranted && made < constants.blindCalls,
       blindCalls: made,
-      lastProbeAt: this.#rules.now,
+      lastProbeAt: this.rules.now,
     }
     return null
   }
 
   #grant(request: CallRequest, bound: number, probe = false): null {
-    const account = this.#account
+    const account = this.account
     const { task, run, class: name } = request
     const seq = account.seq + 1
     this.grants.push({ task, run, class: name, bound, seq, startTotal: account.usedTotal, probe })
-    this.#account = {
+    this.account = {
       ...account,
       seq,
       reserved: account.reserved + bound,
@@ -154,42 +149,39 @@ class AdmissionCheck {
       probeGranted: false,
       rateNextAt: this.#nextStart(),
     }
-    takeFrom(this.#budgets, run, bound)
-    this.#markTrying(name)
+    takeFrom(this.budgets, run, bound)
+    if ((this.costs.get(name)?.seen ?? 0) === 0) {
+      this.costs.set(name, { ...unknownCost, trying: true })
+    }
     return null
   }
 
-  #markTrying(name: string): void {
-    const cost = this.#costs.get(name)
-    if (cost !== undefined && cost.seen > 0) return
-    this.#costs.set(name, { ...unknownCost, trying: true })
-  }
-
   #rateAllows(): boolean {
-    const ahead = (this.#account.rateNextAt ?? 0) - this.#rules.now
-    if (this.#rules.rateLimit === null || ahead <= rateSlackMs) return true
+    const ahead = (this.account.rateNextAt ?? 0) - this.rules.now
+    if (this.rules.rateLimit === null || ahead <= rateSlackMs) return true
     this.#rateWait = Math.ceil(ahead)
     return false
   }
 
   #nextStart(): number | null {
-    const { rateLimit, now } = this.#rules
+    const { rateLimit, now } = this.rules
     if (rateLimit === null) return null
-    return Math.max(this.#account.rateNextAt ?? 0, now) + 1000 / rateLimit
+    return Math.max(this.account.rateNextAt ?? 0, now) + 1000 / rateLimit
   }
 
   #floorStop(): Deferral {
     if (this.#probeWait > 0) return { kind: 'wait', ms: Math.ceil(this.#probeWait) }
-    this.#account = { ...this.#account, drainedFloor: this.#rules.floor }
-    return floorStop(this.#account, this.#rules)
+    this.account = { ...this.account, drainedFloor: this.rules.floor }
+    return floorStop(this.account, this.rules)
   }
 
+  /** Number of calls that the balance currently allows. */
   #affordable(): number {
-    if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomFor(this.#state, { calls: 0, alone: false })
-    const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
-    const each = dearest + externalPerCall(this.#account, false)
-    return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.#account.inFlight)
+    if (!this.rules.counts) return Number.MAX_SAFE_INTEGER
+    const room = roomFor(this, { calls: 0, alone: false })
+    const dearest = dearestOfAll(this.costs)?.alone ?? constants.firstBound
+    const each = dearest + externalPerCall(this.account, false)
+    return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.account.inFlight)
   }
 }
 
@@ -253,21 +245,6 @@ export type Deferral =
       readonly until: number | null
       readonly detail: string
     }
-
-interface Admission {
-  readonly account: Account
-  readonly costs: Costs
-  readonly grants: readonly GrantedCall[]
-  readonly deferral: Deferral
-  /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
-  readonly spentRuns: readonly number[]
-  /** Runs in `spentRuns` whose list budget is used up. */
-  readonly spentByList: readonly number[]
-  /** Number of calls that the balance currently allows. */
-  readonly affordable: number
-  /** Credits that are expected to leave the balance without being billed, per call in flight. */
-  readonly external: number
-}
 
 /** Reason why a task gets no reservation. */
 type Limit =
@@ -351,25 +328,21 @@ function need(bound: Bound, size: number, { left, idle }: { left: number; idle: 
   return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
 }
 
-/** Credits provably available above the floor, or null if a new balance must be learned first. */
-function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
+/**
+ * Credits provably available above the floor for a number of further calls, after deducting expected external spend, or
+ * null if a new balance must be learned first.
+ */
+function roomFor(
+  { account, costs, rules }: AdmissionState,
+  { calls, alone }: { readonly calls: number; readonly alone: boolean },
+): number | null {
   const { floor } = rules
   const low = lowestBalance(account)
   if (low === null || isStale(account, rules)) return null
   const { drainedFloor } = account
   const drained = drainedFloor !== null && floor >= drainedFloor
   const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
-  return low - floor - kept
-}
-
-/** Credits provably available for a number of further calls, after deducting expected external spend. */
-function roomFor(
-  { account, costs, rules }: AdmissionState,
-  { calls, alone }: { readonly calls: number; readonly alone: boolean },
-): number | null {
-  const room = roomAbove(account, costs, rules)
-  const external = externalPerCall(account, alone)
-  return room === null ? null : room - external * (account.inFlight + calls)
+  return low - floor - kept - externalPerCall(account, alone) * (account.inFlight + calls)
 }
 
 /** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */
@@ -379,10 +352,10 @@ function externalPerCall({ external: { now, last } }: Account, alone: boolean): 
 
 /** True if many credits may have been spent since the last reported balance without being recorded in the ledger. */
 function isStale(account: Account, rules: Rules): boolean {
-  const { seen } = account
+  const { seen, doubted } = account
   if (seen === null) return false
   const old = rules.now - seen.at > constants.oldestSightingMs
-  return old || seen.doubted === true || !isTrusted(account, rules)
+  return old || doubted || !isTrusted(account, rules)
 }
 
 /** True if the balance was reported for this key. */
@@ -524,9 +497,9 @@ const scarce = 1_000
 /** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
-  { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
+  { books: { account, costs }, rules }: { books: Books; rules: Rules },
 ): readonly number[] {
-  const low = lowestBalance(accountOf(books.account))
+  const low = lowestBalance(account)
   if (!rules.counts || low === null) return []
   const tight = ready.filter(({ class: name, priority }) => {
     return priority > 1 && low - rules.floor < scarce * boundOf(costs, name).alone
@@ -534,7 +507,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** For each given priority, counts the more urgent tasks outside this decision. */
+/** For each given priority, counts the more urgent tasks outside this decision, up to a limit. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],
@@ -543,7 +516,9 @@ export async function countUrgent(
   const except = ready.map(({ task }) => task)
   const counts = new Map<number, number>()
   for (const priority of priorities) {
-    counts.set(priority, await countMoreUrgent(db, { priority, except, limit: scarce }))
+    const order = { priority, except, limit: scarce }
+    const [row] = await readRows<{ count: number }>(db, 'count_more_urgent', order)
+    counts.set(priority, row?.count ?? 0)
   }
   return counts
 }
@@ -553,10 +528,5 @@ export function requestsOf(
   ready: readonly ReadyTask[],
   urgent: ReadonlyMap<number, number>,
 ): CallRequest[] {
-  return ready.map(({ task, class: name, run, priority }) => ({
-    task,
-    class: name,
-    run,
-    urgentElsewhere: urgent.get(priority) ?? 0,
-  }))
+  return ready.map((task) => ({ ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }))
 }

@@ -61,10 +61,7 @@ export async function closeWorker(db: Database, worker: WorkerName): Promise<voi
 }
 
 /** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
-function findAbandoned(
-  db: Database,
-  { after, limit }: { readonly after: number; readonly limit: number },
-) {
+function findAbandoned(db: Database, after: number) {
   return db
     .selectFrom('calls')
     .innerJoin('workers', 'workers.id', 'calls.worker')
@@ -75,7 +72,7 @@ function findAbandoned(
       eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
     )
     .orderBy('calls.id')
-    .limit(limit)
+    .limit(together)
     .execute()
 }
 
@@ -112,24 +109,20 @@ export class Lease {
   /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
   key: string | null
   readonly #options: LeaseOptions
-  #term: Clocks
+  /** Latest known end of the lease, before which no other worker gives up this worker's calls. */
+  term: Clocks
 
   private constructor(worker: number, options: LeaseOptions, asked: Clocks) {
     this.worker = worker
     this.key = options.key ?? null
     this.#options = options
-    this.#term = termOf(asked, options.leaseMs)
+    this.term = termOf(asked, options.leaseMs)
   }
 
   static async open(options: LeaseOptions): Promise<Lease> {
     const asked = readClocks()
     const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
     return new Lease(worker, options, asked)
-  }
-
-  /** Latest known end of the lease, before which no other worker gives up this worker's calls. */
-  get term(): Clocks {
-    return this.#term
   }
 
   /** True if a call that starts now ends within the given term. */
@@ -145,7 +138,7 @@ export class Lease {
       .set({ key: this.key, lease_until: clockIn(leaseMs) })
       .executeTakeFirst()
     if (numUpdatedRows === 0n) throw setBack(`worker ${this.worker} is missing`)
-    this.#term = termOf(asked, leaseMs)
+    this.term = termOf(asked, leaseMs)
   }
 
   close(): Promise<void> {
@@ -160,7 +153,7 @@ export class Lease {
     let after = 0
     // Gives up all calls in one go, because a worker with hundreds of lanes leaves hundreds of calls.
     for (let found = together; found === together; reaped += found) {
-      const abandoned = await findAbandoned(this.#options.db, { after, limit: together })
+      const abandoned = await findAbandoned(this.#options.db, after)
       for (const account of new Set(abandoned.map((call) => call.account))) {
         const lost = abandoned.filter((call) => call.account === account)
         await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))

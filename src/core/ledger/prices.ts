@@ -49,25 +49,27 @@ export function higher(a: Peak, b: Peak): Peak {
 export type Costs = ReadonlyMap<string, Cost>
 
 /** Costs from one batch of calls, in one price class. */
-export interface ReportedCosts {
-  readonly peak: Peak
+export interface ReportedCosts extends Peak {
+  readonly class: string
   readonly cheapest: number
   /** True if the finished calls include the trial call in a new price class. */
   readonly tried: boolean
 }
 
+export function noCosts(name: string): ReportedCosts {
+  return { class: name, ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
+}
+
 /** Adds a cost, or a finished call that reported no cost. */
 export function addCost(
-  reported: ReportedCosts | undefined,
+  before: ReportedCosts,
   price: number | null,
-  tried: boolean,
+  trial: boolean,
 ): ReportedCosts {
-  const before = reported ?? { peak: noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
-  return {
-    peak: price === null ? before.peak : higher(before.peak, { first: price, second: 0, count: 1 }),
-    cheapest: price === null ? before.cheapest : Math.min(before.cheapest, price),
-    tried: before.tried || tried,
-  }
+  const tried = before.tried || trial
+  if (price === null) return { ...before, tried }
+  const peak = higher(before, { first: price, second: 0, count: 1 })
+  return { ...before, ...peak, cheapest: Math.min(before.cheapest, price), tried }
 }
 
 /** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
@@ -153,7 +155,6 @@ export async function readFunds(
       and a.kind = ${account.kind}`.execute(db)
   const [row] = found.rows
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
-  const { remaining, observedAt, floor } = row
-  const costs = await readRows<ClassCost>(db, 'class_costs', { account: row.id, newest })
-  return { remaining, observedAt, floor, costs }
+  const { id, ...funds } = row
+  return { ...funds, costs: await readRows<ClassCost>(db, 'class_costs', { account: id, newest }) }
 }

@@ -1,9 +1,10 @@
 // Reserves calls: reads the ledger, decides and writes, and starts over if another process has changed the ledger.
 
 import { randomUUID } from 'node:crypto'
-import type { Database } from '../../base/database/database.ts'
+import { type Database, travel } from '../../base/database/database.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { setBack } from '../../base/database/trouble.ts'
-import { constants } from './account.ts'
+import { type Account, constants } from './account.ts'
 import {
   admit,
   requestsOf,
@@ -14,9 +15,8 @@ import {
   sortTasks,
   type RequestedTask,
 } from './admission.ts'
-import { type Books, readBooks, type Reservation, saveReservation } from './books.ts'
-import type { Costs } from './prices.ts'
-import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
+import { type Books, readBooks, takeRuns } from './books.ts'
+import type { CallName } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
@@ -87,8 +87,6 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-type AdmissionInputs = Omit<DecidedAdmission, 'admission'>
-
 /** Throws if the database was restored while this worker was running, so that nothing is bought with old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
@@ -107,23 +105,23 @@ export function prepareAdmission(
     books,
     tasks,
   }: { requested: readonly RequestedTask[]; books: Books; tasks: readonly WaitingTask[] },
-): AdmissionInputs {
+) {
   const found = new Map(tasks.map((task) => [task.id, task]))
   const sorted = sortTasks(requested, found)
-  return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
+  return { books, found, sorted, rules: rulesOf(spender, books) }
 }
 
 /** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
 export function decideAdmission(
-  inputs: AdmissionInputs,
+  inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
-): DecidedAdmission {
-  const { books, costs, found, sorted, rules } = inputs
+) {
+  const { books, found, sorted, rules } = inputs
   const requests = requestsOf(sorted.ready, urgent)
   const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     ...inputs,
-    admission: admit(accountOf(books.account), costs, { requests, budgets, rules }),
+    admission: admit(books.account, books.costs, { requests, budgets, rules }),
   }
 }
 
@@ -143,27 +141,21 @@ export function reservedBy(
 
 function rulesOf(spender: Spender, books: Books): Rules {
   const now = books.now_ms
-  const { day, ends } = spender.dayOf(now)
+  const { day, ends: dayEnds } = spender.dayOf(now)
   const { month, ends: monthEnds } = spender.monthOf(now)
   return {
-    now,
+    ...spender,
+    ...{ now, day, dayEnds, month, monthEnds },
     floor: Math.max(spender.floor, books.floor),
     counts: spender.origin !== 'test',
-    key: spender.key,
-    dailyBudget: spender.dailyBudget,
-    day,
-    dayEnds: ends,
-    monthlyBudget: spender.monthlyBudget,
-    month,
-    monthEnds,
-    rateLimit: spender.rateLimit,
-    mostInFlight: spender.mostInFlight,
-    renewalAfter: spender.renewalAfter,
   }
 }
 
 /** The worker that reserves credits, with its account and rules. */
-export interface Spender {
+export interface Spender extends Pick<
+  Rules,
+  'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight' | 'renewalAfter'
+> {
   readonly account: number
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
@@ -171,44 +163,29 @@ export interface Spender {
   /** Fingerprint of the key in use, which changes when the key file is replaced. */
   key: string
   readonly floor: number
-  readonly dailyBudget: number | null
-  readonly monthlyBudget: number | null
-  readonly rateLimit: number | null
-  readonly mostInFlight: number | null
   /** Returns the day of an instant in the configured zone, and the end of that day. */
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** Returns the first day of the budget month that contains an instant, and the end of the month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /**
-   * Returns the first renewal after a given time. A worker may then retry automatically after a stop for lack of
-   * credits.
-   */
-  readonly renewalAfter: (time: number) => number | null
   /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
   /** Number of calls that the account had started at the last read. The number never decreases. */
   readonly begun: { seq: number }
 }
 
-interface DecidedAdmission {
-  readonly books: Books
-  /** Costs before the admission. */
-  readonly costs: Costs
-  readonly admission: ReturnType<typeof admit>
-  readonly found: ReadonlyMap<number, WaitingTask>
-  readonly sorted: ReturnType<typeof sortTasks>
-  readonly rules: Rules
-}
+type DecidedAdmission = ReturnType<typeof decideAdmission>
+
+/** A reservation: the rows to write, and the row versions that the decision is based on. */
+export type Reservation = NonNullable<ReturnType<typeof reservationOf>>
 
 /** Builds the reservation, or returns null if the decision changes nothing. */
-export function reservationOf(spender: Spender, decision: DecidedAdmission): Reservation | null {
+export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
-  const standing = books.stops.map(({ reason }) => reason)
   const cleared = liftedStops(decision)
   const decided =
     admission.grants.length > 0 ||
-    stops.some(({ reason }) => !standing.includes(reason)) ||
+    stops.some(({ reason }) => !books.stops.includes(reason)) ||
     cleared.length > 0
   if (!decided && sorted.reused.length === 0 && admission.spentRuns.length === 0) return null
   return {
@@ -217,11 +194,16 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission): Res
     origin: spender.origin,
     api: spender.api,
     key: spender.key,
+    /** This worker's floor. */
     floor: spender.floor,
+    /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
+    /** Maximum number of calls in flight across all workers, or null for no limit. */
     most_in_flight: decision.rules.mostInFlight,
+    /** Credits that are expected to leave the balance without being billed, per call in flight. */
     external: admission.external,
     version: books.version,
+    /** True if the decision holds as long as the credits suffice, whatever other workers do. */
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
     stops,
@@ -258,7 +240,7 @@ export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   }
 }
 
-function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants'] {
+function grantsOf({ admission, found }: DecidedAdmission) {
   return admission.grants.map(({ task, class: name, bound, probe }, index) => ({
     task,
     query: found.get(task)?.query_id ?? '',
@@ -272,13 +254,13 @@ function grantsOf({ admission, found }: DecidedAdmission): Reservation['grants']
 }
 
 /** Returns new price classes. On an account with a floor, one call in each goes out first, to learn its cost. */
-function classesTried({ admission, costs, rules }: DecidedAdmission): readonly string[] {
+function classesTried({ admission, books, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
-  return [...names].filter((name) => (costs.get(name)?.seen ?? 0) === 0)
+  return [...names].filter((name) => (books.costs.get(name)?.seen ?? 0) === 0)
 }
 
-function stopsIn({ admission: { deferral } }: DecidedAdmission): Reservation['stops'] {
+function stopsIn({ admission: { deferral } }: DecidedAdmission) {
   if (
     deferral.kind !== 'stop' ||
     (deferral.reason !== 'credit_floor' && deferral.reason !== 'budget')
@@ -287,19 +269,15 @@ function stopsIn({ admission: { deferral } }: DecidedAdmission): Reservation['st
   return [{ reason: deferral.reason, until_ms: deferral.until, detail: deferral.detail }]
 }
 
-function liftedStops({ admission, books }: DecidedAdmission): Reservation['cleared'] {
+function liftedStops({ admission, books }: DecidedAdmission) {
   if (!admission.grants.some(({ probe }) => !probe)) return []
   return books.stops
-    .filter(({ reason }) => reason !== 'auth')
-    .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
+    .filter((reason) => reason !== 'auth')
+    .map((reason) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
 }
 
 /** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */
-function basisOf({
-  admission,
-  found,
-  sorted,
-}: DecidedAdmission): Pick<Reservation, 'tasks' | 'runs'> {
+function basisOf({ admission, found, sorted }: DecidedAdmission) {
   const reserved = new Map<number, number>()
   for (const { run, bound } of admission.grants) {
     reserved.set(run, (reserved.get(run) ?? 0) + bound)
@@ -324,20 +302,64 @@ function basisOf({
 }
 
 /** True if other purchases and settlements cannot invalidate the decision: all was granted, and nothing is scarce. */
-function isSteady({ admission, books, costs, rules }: DecidedAdmission): boolean {
+function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
+  const { account, costs } = books
   return (
     deferral.kind === 'none' &&
     spentRuns.length === 0 &&
     rules.dailyBudget === null &&
     rules.monthlyBudget === null &&
     rules.rateLimit === null &&
-    books.account.drained_floor === null &&
-    books.account.day === rules.day &&
-    books.account.month === rules.month &&
+    account.drainedFloor === null &&
+    account.day === rules.day &&
+    account.month === rules.month &&
     grants.every(
       ({ class: name, probe }) =>
         !probe && (!rules.counts || (costs.get(name)?.seen ?? 0) >= constants.trustedAfter),
     )
   )
+}
+
+/** Returns new values for the account, apart from its totals. Changed accounts are not overwritten. */
+function stateOf(account: Account) {
+  return {
+    drained_floor: account.drainedFloor,
+    blind_calls: account.blindCalls,
+    probe_granted: account.probeGranted,
+    last_probe_at_ms: account.lastProbeAt,
+    rate_next_at_ms: account.rateNextAt,
+    day: account.day,
+    day_spent: account.daySpent,
+    month: account.month,
+    month_spent: account.monthSpent,
+  }
+}
+
+export function reserving(reservation: Reservation) {
+  return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
+    reservation: JSON.stringify(reservation),
+    trusted_after: constants.trustedAfter,
+    most_given_up: 2000,
+    lost_ms: 120_000,
+  })
+}
+
+/** Writes a reservation and commits. Returns each task's call, or null if a new decision is needed. */
+export async function saveReservation(
+  db: Database,
+  reservation: Reservation,
+): Promise<ReadonlyMap<number, number> | null> {
+  const [row] = await travel(db, async (trip) => {
+    const runs = reservation.runs.map(({ run }) => run)
+    // If other accounts are buying the same query, one account buys it, and the other accounts reuse the answer.
+    void trip.run(statement('lock_accounts', { account: reservation.account_id }))
+    takeRuns(trip, runs)
+    // Other runs may be using the same list budgets.
+    void trip.run(statement('lock_lists', { runs }))
+    return trip.end(reserving(reservation))
+  })
+  if (row === undefined || !row.written) return null
+  // The driver returns numbers in an array as strings.
+  return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

@@ -57,9 +57,11 @@ export function nextTry(tries: Tries, effect: Effect, patience: Patience): Chang
     case 'keep':
       if (tries.state !== 'open' || effect.waitMs === null) return null
       return { ...quiet, waitMs: effect.waitMs }
-    case 'fail':
+    case 'fail': {
       if (tries.state !== 'open') return null
-      return { ...quiet, ...words(effect), state: 'failed', attempts: tries.attempts + 1 }
+      const { code, message } = effect
+      return { ...quiet, code, message, state: 'failed', attempts: tries.attempts + 1 }
+    }
     case 'retry':
       if (tries.state !== 'open') return null
       return retry(tries, effect, patience)
@@ -78,18 +80,15 @@ function retry(
   const deaths = tries.deaths + (effect.death ? 1 : 0)
   const doubled = retryMs * 2 ** Math.min(attempts - 1, 10)
   const backoff = Math.min(longestRetryMs, doubled) * (1 + jitter / 2)
-  const next = { attempts, ambiguous, deaths, ...words(effect) }
+  const { code, message } = effect
+  const next = { attempts, ambiguous, deaths, code, message }
   if (deaths >= constants.deaths) {
-    const message = `${deaths} workers died while this query was in flight; the query may be the cause, so it is not retried`
-    return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message }
+    const poison = `${deaths} workers died while this query was in flight; the query may be the cause, so it is not retried`
+    return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message: poison }
   }
   if (ambiguous >= constants.unreadCalls || (effect.ambiguous && !rebuy)) {
     return { ...next, state: 'unknown', waitMs: null }
   }
   if (attempts >= constants.failedCalls) return { ...next, state: 'failed', waitMs: null }
   return { ...next, state: 'open', waitMs: Math.max(effect.waitMs ?? 0, Math.round(backoff)) }
-}
-
-function words({ code, message }: { code: string; message: string }) {
-  return { code, message }
 }

@@ -6,139 +6,18 @@ import { type CompiledQuery } from '../../base/database/kysely.ts'
 import { readRows, statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
-import { type Account, constants } from './account.ts'
-import { type AccountRow, type Books, type Reservation, takeAccount } from './books.ts'
-import { type Cost, type Costs, addCost, type ReportedCosts } from './prices.ts'
+import { constants } from './account.ts'
+import { takeRuns } from './books.ts'
+import { addCost, noCosts, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
-export function accountOf(row: AccountRow): Account {
-  return {
-    seq: row.seq,
-    usedTotal: row.used_total,
-    seen: toReading(row),
-    spentSince: row.spent_since,
-    reported: toReported(row.told_seq, row.told_least, row.told_untold),
-    reportedNext: toReported(row.next_told_seq, row.next_told_least, row.next_told_untold),
-    reserved: row.reserved,
-    inFlight: row.in_flight,
-    uncertain: row.uncertain,
-    drainedFloor: row.drained_floor,
-    blindCalls: row.blind_calls,
-    probeGranted: row.probe_granted,
-    lastProbeAt: row.last_probe_at_ms,
-    notBefore: row.not_before_ms,
-    rateNextAt: row.rate_next_at_ms,
-    slowdowns: row.slowdowns,
-    blockedKeys: row.blocked_keys,
-    keys: row.keys,
-    foreignKeys: row.foreign_keys,
-    external: { now: row.external_now, last: row.external_last },
-    day: row.day,
-    daySpent: row.day_spent,
-    month: row.month,
-    monthSpent: row.month_spent,
-  }
-}
-
-function toReading(row: AccountRow): Account['seen'] {
-  const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
-  if (seq === null || at === null || remaining === null) return null
-  return { seq, at, remaining, ...(doubted ? { doubted } : {}) }
-}
-
-function toReported(seq: number | null, least: number | null, untold: number): Account['reported'] {
-  return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
-}
-
-/** Returns the account values that a reservation changes, apart from totals. */
-export function stateOf(account: Account): Reservation['state'] {
-  return {
-    drained_floor: account.drainedFloor,
-    blind_calls: account.blindCalls,
-    probe_granted: account.probeGranted,
-    last_probe_at_ms: account.lastProbeAt,
-    rate_next_at_ms: account.rateNextAt,
-    day: account.day,
-    day_spent: account.daySpent,
-    month: account.month,
-    month_spent: account.monthSpent,
-  }
-}
-
-/** Converts the rows in `account_costs` to costs by price class. */
-export function costsOf({ costs }: Books): Costs {
-  return new Map(
-    costs.map((row): [string, Cost] => [
-      row.class,
-      {
-        dearest: row.dearest ?? 0,
-        cheapest: row.cheapest ?? 0,
-        seen: row.seen,
-        trying: row.trying,
-        recent: { first: row.recent_first, second: row.recent_second, count: row.recent_count },
-        earlier: { first: row.earlier_first, second: row.earlier_second, count: row.earlier_count },
-      },
-    ]),
-  )
-}
-
-/** Converts a change to the books to statement parameters. */
-export function changeRow(change: Change) {
-  const { newest, noCredit, slowDown } = change
-  return {
-    reserved: change.reserved,
-    in_flight: change.inFlight,
-    uncertain: change.uncertain,
-    used: change.used,
-    day_spent: change.daySpent,
-    newest:
-      newest === null
-        ? null
-        : {
-            seq: newest.seq,
-            started_at_ms: newest.startedAt,
-            start_total: newest.startTotal,
-            used: newest.used,
-            remaining: newest.remaining,
-          },
-    least: change.least,
-    untold: change.untold,
-    refused_keys: change.refusedKeys,
-    no_credit: noCredit === null ? null : { seq: noCredit.seq, started_at_ms: noCredit.startedAt },
-    slow_down:
-      slowDown === null
-        ? null
-        : {
-            started_at_ms: slowDown.startedAt,
-            wait_ms: slowDown.waitMs,
-            unnamed: slowDown.unnamed,
-          },
-    welcome: change.welcome,
-    wrong_answers: change.wrongAnswers,
-  }
-}
-
-/** Converts reported costs to statement parameters. */
-export function priceRows({ prices }: Change) {
-  return [...prices].map(([name, { peak, cheapest, tried }]) => ({
-    class: name,
-    first: peak.first,
-    second: peak.second,
-    heard: peak.count,
-    cheapest: peak.count === 0 ? 0 : cheapest,
-    tried,
-  }))
-}
-
-export interface CallOutcome {
-  readonly seq: number
-  readonly startedAt: number
-  readonly startTotal: number
-  readonly bound: number
-  readonly class: string
-  /** Previous state of the call. An answer may still arrive after the call was given up. */
-  readonly was: 'in_flight' | 'unknown' | 'washed'
-  readonly now: CallEnding
+/** A finished call, which may have been given up earlier, with its effect on the credits. */
+export interface FinishedCall {
+  readonly call: Pick<
+    OpenCall,
+    'start_seq' | 'sent_at_ms' | 'start_total' | 'credits_reserved' | 'class' | 'outcome' | 'washed'
+  >
+  readonly entry: { readonly ending: CallEnding }
 }
 
 /** A call's effect on the credits. */
@@ -170,156 +49,134 @@ export type Signal =
  * invalidate, so the account is not locked while the changes are computed.
  */
 export interface Change {
-  readonly reserved: number
-  readonly inFlight: number
-  readonly uncertain: number
-  readonly used: number
+  reserved: number
+  in_flight: number
+  uncertain: number
+  used: number
   /** Credits that count toward both the day and the month. */
-  readonly daySpent: number
+  day_spent: number
   /** Balance from the call that started last in the batch. */
-  readonly newest: {
+  newest: {
     readonly seq: number
-    readonly startedAt: number
-    readonly startTotal: number
+    readonly started_at_ms: number
+    readonly start_total: number
     readonly used: number
     readonly remaining: number
   } | null
   /** Lowest reported balance, or null if none was reported. */
-  readonly least: number | null
+  least: number | null
   /** Credits used by answers without a balance. */
-  readonly untold: number
-  readonly prices: ReadonlyMap<string, ReportedCosts>
-  readonly refusedKeys: readonly string[]
-  readonly noCredit: { readonly seq: number; readonly startedAt: number } | null
-  readonly slowDown: SlowDown | null
-  readonly welcome: boolean
+  untold: number
+  prices: readonly ReportedCosts[]
+  refused_keys: readonly string[]
+  no_credit: { readonly seq: number; readonly started_at_ms: number } | null
+  slow_down: SlowDown | null
+  welcome: boolean
   /** Number of answers to a different query. */
-  readonly wrongAnswers: number
+  wrong_answers: number
 }
 
 /** Rate-limit responses, from one or more replies. */
 export interface SlowDown {
   /** Start time of the newest call with a rate-limit response. */
-  readonly startedAt: number
+  readonly started_at_ms: number
   /** Longest wait that a reply requested, or null if no reply named a wait. */
-  readonly waitMs: number | null
+  readonly wait_ms: number | null
   /** True if a reply named no wait, so that our own backoff also applies. */
   readonly unnamed: boolean
 }
 
-const nothing: Change = {
-  reserved: 0,
-  inFlight: 0,
-  uncertain: 0,
-  used: 0,
-  daySpent: 0,
-  newest: null,
-  least: null,
-  untold: 0,
-  prices: new Map(),
-  refusedKeys: [],
-  noCredit: null,
-  slowDown: null,
-  welcome: false,
-  wrongAnswers: 0,
-}
-
 /** Adds up the changes and signals from finished calls. */
-export function changeOf(outcomes: readonly CallOutcome[], signals: readonly Signal[]): Change {
-  const prices = new Map<string, ReportedCosts>()
-  for (const { class: name, was, now } of outcomes) {
-    const price = now.kind === 'settled' && now.priced ? now.used : null
-    prices.set(name, addCost(prices.get(name), price, was === 'in_flight'))
+export function changeOf(ended: readonly FinishedCall[], signals: readonly Signal[]): Change {
+  const change: Change = {
+    reserved: 0,
+    in_flight: 0,
+    uncertain: 0,
+    used: 0,
+    day_spent: 0,
+    newest: null,
+    least: null,
+    untold: 0,
+    prices: sumCosts(ended),
+    refused_keys: [],
+    no_credit: null,
+    slow_down: null,
+    welcome: false,
+    wrong_answers: 0,
   }
-  const booked = outcomes.reduce(
-    (change, outcome) => book(release(change, outcome), outcome),
-    nothing,
-  )
-  return signals.reduce(applySignal, { ...booked, prices })
+  for (const one of ended) book(change, one)
+  for (const signal of signals) applySignal(change, signal)
+  return change
 }
 
-function release(change: Change, { was, bound }: CallOutcome): Change {
-  switch (was) {
-    case 'in_flight':
-      return { ...change, reserved: change.reserved - bound, inFlight: change.inFlight - 1 }
-    case 'unknown':
-      return { ...change, uncertain: change.uncertain - bound }
-    case 'washed':
-      return change
-    default:
-      throw unhandled('state', was)
+function sumCosts(ended: readonly FinishedCall[]): readonly ReportedCosts[] {
+  const costs = new Map<string, ReportedCosts>()
+  for (const { call, entry } of ended) {
+    const { ending } = entry
+    const price = ending.kind === 'settled' && ending.priced ? ending.used : null
+    const before = costs.get(call.class) ?? noCosts(call.class)
+    costs.set(call.class, addCost(before, price, call.outcome === null))
   }
+  return [...costs.values()]
 }
 
-function book(change: Change, outcome: CallOutcome): Change {
-  const { was, bound, now } = outcome
+function book(change: Change, { call, entry: { ending } }: FinishedCall): void {
+  const { start_seq: seq, credits_reserved: bound, washed } = call
+  const inFlight = call.outcome === null
+  if (inFlight) {
+    change.reserved -= bound
+    change.in_flight -= 1
+  } else if (!washed) change.uncertain -= bound
   // When the call was given up, its bound was counted as spent, possibly on an earlier day.
-  const counted = was === 'in_flight' ? 0 : bound
-  switch (now.kind) {
-    case 'unsent':
-      return change
-    case 'unknown':
-      return {
-        ...change,
-        uncertain: change.uncertain + (was === 'washed' ? 0 : bound),
-        daySpent: change.daySpent + bound - counted,
-      }
-    case 'settled':
-      return {
-        ...change,
-        used: change.used + now.used,
-        daySpent: change.daySpent + Math.max(0, now.used - counted),
-        ...balanceOf(change, outcome, now),
-      }
-    default:
-      throw unhandled('ending', now)
+  const counted = inFlight ? 0 : bound
+  if (ending.kind === 'unknown') {
+    if (inFlight || !washed) change.uncertain += bound
+    change.day_spent += bound - counted
   }
-}
-
-function balanceOf(
-  { newest, least, untold }: Change,
-  { seq, startedAt, startTotal }: CallOutcome,
-  { used, remaining }: { used: number; remaining: number | null },
-): Pick<Change, 'newest' | 'least' | 'untold'> {
-  if (remaining === null) return { newest, least, untold: untold + used }
-  return {
+  if (ending.kind !== 'settled') return
+  const { used, remaining } = ending
+  change.used += used
+  change.day_spent += Math.max(0, used - counted)
+  if (remaining === null) change.untold += used
+  else {
+    change.least = Math.min(change.least ?? remaining, remaining)
     // The balance from the call that started last counts, even if a different balance arrives later.
-    newest: seq > (newest?.seq ?? 0) ? { seq, startedAt, startTotal, used, remaining } : newest,
-    least: Math.min(least ?? remaining, remaining),
-    untold,
+    if (seq > (change.newest?.seq ?? 0)) {
+      const { sent_at_ms: started_at_ms, start_total } = call
+      change.newest = { seq, started_at_ms, start_total, used, remaining }
+    }
   }
 }
 
-function applySignal(change: Change, signal: Signal): Change {
+function applySignal(change: Change, signal: Signal): void {
   switch (signal.kind) {
     case 'welcome':
-      return { ...change, welcome: true }
+      change.welcome = true
+      return
     case 'wrong_answer':
-      return { ...change, wrongAnswers: change.wrongAnswers + 1 }
+      change.wrong_answers += 1
+      return
     case 'key_refused':
-      return { ...change, refusedKeys: [...new Set([...change.refusedKeys, signal.key])] }
+      change.refused_keys = [...new Set([...change.refused_keys, signal.key])]
+      return
     case 'no_credit': {
       const { seq, startedAt } = signal
-      return seq > (change.noCredit?.seq ?? 0)
-        ? { ...change, noCredit: { seq, startedAt } }
-        : change
+      if (seq > (change.no_credit?.seq ?? 0)) change.no_credit = { seq, started_at_ms: startedAt }
+      return
     }
-    case 'slow_down':
-      return { ...change, slowDown: slower(change.slowDown, signal) }
+    case 'slow_down': {
+      const { startedAt, waitMs } = signal
+      const before = change.slow_down
+      change.slow_down = {
+        started_at_ms: Math.max(before?.started_at_ms ?? startedAt, startedAt),
+        wait_ms:
+          waitMs === null ? (before?.wait_ms ?? null) : Math.max(before?.wait_ms ?? 0, waitMs),
+        unnamed: before?.unnamed === true || waitMs === null,
+      }
+      return
+    }
     default:
       throw unhandled('signal', signal)
-  }
-}
-
-function slower(
-  before: SlowDown | null,
-  { startedAt, waitMs }: { startedAt: number; waitMs: number | null },
-): SlowDown {
-  if (before === null) return { startedAt, waitMs, unnamed: waitMs === null }
-  return {
-    startedAt: Math.max(before.startedAt, startedAt),
-    waitMs: waitMs === null ? before.waitMs : Math.max(before.waitMs ?? 0, waitMs),
-    unnamed: before.unnamed || waitMs === null,
   }
 }
 
@@ -352,21 +209,6 @@ export interface OpenCall {
 /** Reads an account's finished calls without locking any row. */
 export function readCalls(db: Database, account: number, calls: readonly number[]) {
   return readRows<OpenCall>(db, 'read_calls', { calls, account })
-}
-
-/** A settlement: the rows to write, and the row versions that they are based on. */
-export interface Settlement {
-  readonly account_id: number
-  readonly key: string
-  /** This worker's floor. */
-  readonly floor: number
-  readonly jitter: number
-  readonly change: ReturnType<typeof changeRow>
-  readonly prices: ReturnType<typeof priceRows>
-  readonly stops: readonly { reason: string; detail: string | null }[]
-  readonly calls: readonly ReturnType<typeof callRow>[]
-  readonly tasks: readonly ReturnType<typeof taskRow>[]
-  readonly runs: ReturnType<typeof runChanges>
 }
 
 export function settling(settlement: Settlement): CompiledQuery {
@@ -404,9 +246,12 @@ export async function saveSettlement(
       await stored
       stored = trip.run(query)
     }
-    takeAccount(
+    // Locks the account's row, and then the rows of the runs. Only the holder of these locks writes, so the next
+    // statement sees all earlier changes. All statements are sent together, so no lock is held while waiting for this
+    // process.
+    void trip.run(statement('lock_account', { account: settlement.account_id }))
+    takeRuns(
       trip,
-      settlement.account_id,
       settlement.runs.map(({ run }) => run),
     )
     await trip.end(settling(settlement))
@@ -566,18 +411,6 @@ function once(matched: readonly Matched[]): Matched[] {
   return [...new Map(matched.map((match) => [match.call.id, match])).values()]
 }
 
-function outcomeOf({ entry, call }: Matched): CallOutcome {
-  return {
-    seq: call.start_seq,
-    startedAt: call.sent_at_ms,
-    startTotal: call.start_total,
-    bound: call.credits_reserved,
-    class: call.class,
-    was: call.outcome === null ? 'in_flight' : call.washed ? 'washed' : 'unknown',
-    now: entry.ending,
-  }
-}
-
 function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Signal[] {
   const startedAt = call.sent_at_ms
   if (signal === null) return []
@@ -606,6 +439,9 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
+/** A settlement: the rows to write, and the row versions that they are based on. */
+export type Settlement = ReturnType<typeof settlementOf>
+
 export function settlementOf(
   { account, key, floor }: SettlementRules,
   {
@@ -613,17 +449,16 @@ export function settlementOf(
     changes,
     jitter,
   }: { matched: readonly Matched[]; changes: ReadonlyMap<number, Judged>; jitter: number },
-): Settlement {
+) {
   const signals = matched.flatMap(({ entry, call }) => signalsOf(entry, call, key))
-  const change = changeOf(matched.map(outcomeOf), signals)
   const answers = answersOf(matched)
   return {
     account_id: account,
     key,
+    /** This worker's floor. */
     floor,
     jitter,
-    change: changeRow(change),
-    prices: priceRows(change),
+    change: changeOf(matched, signals),
     stops: stopsOf(matched),
     calls: matched.map(callRow),
     tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only, readRows } from '../../base/database/sql-file.ts'
+import { only } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /** Number of times that a lost answer is requested again, within about a minute, before the query is bought again. */
@@ -198,10 +198,7 @@ const listBudget = sql`
   ) end`
 
 /** The worker's own lease, and the tasks that it wants to buy, with the facts that the decision needs. */
-export interface Waiting {
-  readonly lease_live: boolean
-  readonly tasks: readonly WaitingTask[]
-}
+export type Waiting = Awaited<ReturnType<typeof readWaiting>>
 
 // True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
 // lost answer may still arrive.
@@ -223,7 +220,7 @@ const isBusy = sql<boolean>`(
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
-export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<Waiting> {
+export async function readWaiting(db: Database, wanted: WaitingOrder) {
   const { rows } = await sql<WaitingRow>`
     select
       (
@@ -271,18 +268,5 @@ export async function readWaiting(db: Database, wanted: WaitingOrder): Promise<W
     ) waiting on true
     where a.id = ${wanted.account}`.execute(db)
   const { lease_live } = only(rows.slice(0, 1))
-  return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
-}
-
-/** Counts open tasks that are more urgent than a priority, up to a limit, while credits are scarce. */
-export async function countMoreUrgent(
-  db: Database,
-  { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
-): Promise<number> {
-  const rows = await readRows<{ count: number }>(db, 'count_more_urgent', {
-    priority,
-    except,
-    limit,
-  })
-  return rows[0]?.count ?? 0
+  return { lease_live, tasks: rows.flatMap((row): WaitingTask[] => (row.id === null ? [] : [row])) }
 }

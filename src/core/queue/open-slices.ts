@@ -7,9 +7,7 @@ import type { Query } from '../../base/query.ts'
 import type { QueuedSlice, SliceJob } from './slice-jobs.ts'
 
 /** A slice with an open task, and the time until its first task is due. */
-interface OpenSlice extends Omit<QueuedSlice, 'delayMs'> {
-  readonly delay_ms: number
-}
+type OpenSlice = Required<QueuedSlice>
 
 /** An open task, with all data needed for a call. */
 export interface OpenTask extends Query {
@@ -109,7 +107,7 @@ export async function listOpenSlices(
   const { after, limit, run } = page
   const { rows } = await sql<OpenSlice>`
     select s.run_id as run, s.slice, s.round, s.priority, s.turn,
-      greatest(0, extract(epoch from (open.due - clock_timestamp()))::float8 * 1000) as delay_ms
+      greatest(0, extract(epoch from (open.due - clock_timestamp()))::float8 * 1000) as "delayMs"
     from slices s
     join runs r on r.id = s.run_id and r.state = 'open'
     cross join lateral (

@@ -34,8 +34,7 @@ export async function refill(
     const last = slices.at(-1)
     if (last === undefined) break
     if (adding.length === abreast) await adding.shift()
-    const jobs = slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs }))
-    adding.push(awaitedLater(add(jobs)))
+    adding.push(awaitedLater(add(slices)))
     after = last
   }
   await Promise.all(adding)

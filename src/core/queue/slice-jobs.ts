@@ -5,12 +5,10 @@ import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 
+const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
+
 /** Job data: a slice of a run, in one of the slice's rounds. */
-export interface SliceJob {
-  readonly run: number
-  readonly slice: number
-  readonly round: number
-}
+export type SliceJob = Readonly<z.infer<typeof shape>>
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
@@ -19,18 +17,13 @@ export interface QueuedSlice extends SliceJob {
   readonly delayMs?: number
 }
 
-export interface Consumer {
-  /** Stops fetching slices. Slices in progress continue. */
-  pause(): Promise<void>
-  /** Stops fetching slices, and waits for slices in progress. */
-  close(): Promise<void>
-}
-
 /** The queue of slices, which only wakes workers, because lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
+/** Both methods stop fetching slices. `close` also waits for slices in progress. */
+export type Consumer = ReturnType<SliceQueue['consume']>
+
 const name = 'slices'
-const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
 const chunk = 1000
 const answerWithinMs = 20_000
 const closeWithinMs = 3_000
@@ -69,7 +62,7 @@ export async function openQueue(store: QueueStore, id: string) {
         await ask(job.promote().catch(() => undefined))
       }
     },
-    consume: (work: (job: SliceJob) => Promise<void>, concurrency: number): Consumer => {
+    consume: (work: (job: SliceJob) => Promise<void>, concurrency: number) => {
       // A store that lost data delivers empty jobs, which must not lead to calls.
       const safely = async (data: SliceJob) => work(shape.parse(data))
       const worker = backend.worker(name, safely, concurrency)

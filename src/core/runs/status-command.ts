@@ -9,7 +9,6 @@ import { type Exit, exits } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 import { forecastJson, readCreditForecast } from '../forecast/foresee.ts'
 import { readBooks } from '../ledger/books.ts'
-import { costsOf } from '../ledger/settle.ts'
 import { type Mill, openMill } from '../mill.ts'
 import { type NightSummary, nightSummaryLines, summariseNights } from '../scheduler/show.ts'
 import { expectRun } from './run.ts'
@@ -68,7 +67,7 @@ export async function readTables(
   const account = await readAccount(db, { name, kind })
   const summaries = await summariseNights(db)
   const runs = await readRuns(db, { run, limit: mostRuns })
-  const costs = account === null ? [] : believedPrices(costsOf(await readBooks(db, account.id)))
+  const costs = account === null ? [] : believedPrices((await readBooks(db, account.id)).costs)
   return {
     runs,
     older: run === null ? (await countOf(db, db.selectFrom('runs').select('id'))) - runs.length : 0,

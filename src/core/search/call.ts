@@ -47,7 +47,7 @@ interface ApiOptions {
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
-  const sockets = new Sockets(url.origin, { lanes, timeoutMs })
+  const sockets = openSockets(url.origin, { lanes, timeoutMs })
   const headers = {
     accept: 'application/json',
     // Compression saves a few kilobytes, but costs more CPU than everything else in a call.
@@ -140,10 +140,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   const receivedAt = new Date()
   const retryAfter = first(ending.headers['retry-after'])
   const encoding = first(ending.headers['content-encoding'])
-  const body =
-    encoding === null || ending.truncated
-      ? { bytes, truncated: ending.truncated }
-      : await inflate(bytes, encoding)
+  const body = encoding === null || ending.truncated ? ending : await inflate(bytes, encoding)
   const window = first(ending.headers['x-idempotency-window']) ?? ''
   const seconds = /^\d{1,9}$/.test(window.trim()) ? Number(window) : 0
   return {
@@ -359,37 +356,32 @@ function afterContinue(bytes: Buffer): Buffer | null {
   return rest
 }
 
-class Sockets {
-  readonly #kept: Pool
-  readonly #single: Pool
-  #waryUntil = 0
-
-  constructor(origin: string, { lanes, timeoutMs }: Pick<ApiOptions, 'lanes' | 'timeoutMs'>) {
-    const shared = {
-      connections: lanes,
-      connect: connector(Math.min(timeoutMs, 10_000)),
-      maxHeaderSize: longestHeader,
-      keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: longestIdleMs,
-      // Our own deadline covers the whole request.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    }
-    this.#kept = new Pool(origin, { ...shared, pipelining: 1 })
-    this.#single = new Pool(origin, { ...shared, pipelining: 0 })
+function openSockets(
+  origin: string,
+  { lanes, timeoutMs }: Pick<ApiOptions, 'lanes' | 'timeoutMs'>,
+) {
+  const shared = {
+    connections: lanes,
+    connect: connector(Math.min(timeoutMs, 10_000)),
+    maxHeaderSize: longestHeader,
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: longestIdleMs,
+    // Our own deadline covers the whole request.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   }
-
-  pool(): Pool {
-    return performance.now() < this.#waryUntil ? this.#single : this.#kept
-  }
-
-  /** Switches to single-use sockets after a socket broke before any response. */
-  learn({ sent, status, failure }: ExchangeEnding): void {
-    if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
-    this.#waryUntil = performance.now() + warinessMs
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#kept.destroy(), this.#single.destroy()])
+  const kept = new Pool(origin, { ...shared, pipelining: 1 })
+  const single = new Pool(origin, { ...shared, pipelining: 0 })
+  let waryUntil = 0
+  return {
+    pool: () => (performance.now() < waryUntil ? single : kept),
+    /** Switches to single-use sockets after a socket broke before any response. */
+    learn: ({ sent, status, failure }: ExchangeEnding) => {
+      if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
+      waryUntil = performance.now() + warinessMs
+    },
+    close: async () => {
+      await Promise.all([kept.destroy(), single.destroy()])
+    },
   }
 }

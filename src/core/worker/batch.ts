@@ -31,6 +31,12 @@ interface Waiting {
 const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
+/** Interval between checks for more entries. */
+const pauseMs = 10
+/** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
+const longestMs = 50
+/** Time that entries wait behind another batch before even a few entries are written concurrently. */
+const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   /** Called with the calls whose entries have been written to the database. */
@@ -53,19 +59,25 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 }
 
 /**
- * Collects entries briefly and writes them together. One bad entry must not make other entries fail. Every entry is
- * kept until it is written, because its call was paid for.
+ * Collects entries until a batch is full, no more entries arrive, or the oldest entry has waited too long, and writes
+ * them together. One bad entry must not make other entries fail. Every entry is kept until it is written, because its
+ * call was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
-  readonly #gathering: Gathering<Waiting>
   readonly #kept = new Set<Waiting>()
+  /** Entries for the next batches. */
+  readonly #gathered: Waiting[] = []
+  /** Number of gathered entries at the last check. */
+  #seen = 0
+  /** Arrival time of the first gathered entry. */
+  #since = 0
+  #timer: NodeJS.Timeout | undefined
   #writing = 0
   #abandoned = false
 
   constructor(options: BatchOptions) {
     this.#options = options
-    this.#gathering = new Gathering({ ...options, onDue: () => this.#flush() })
   }
 
   /** Resolves when the entry is durably recorded. */
@@ -73,7 +85,10 @@ export class Batch {
     return new Promise((resolve) => {
       const waiting = { entry, resolve }
       this.#kept.add(waiting)
-      this.#gathering.add(waiting)
+      if (this.#gathered.length === 0) this.#since = performance.now()
+      this.#gathered.push(waiting)
+      if (this.#full) this.#flush()
+      else this.#wait()
     })
   }
 
@@ -85,39 +100,58 @@ export class Batch {
   /** Stops writing, and returns the remaining entries. The caller must keep these entries. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
-    this.#gathering.stop()
+    clearTimeout(this.#timer)
     return [...this.#kept].map(({ entry }) => entry)
   }
 
+  get #full(): boolean {
+    return this.#gathered.length >= mostTogether
+  }
+
+  get #age(): number {
+    return performance.now() - this.#since
+  }
+
+  #wait(): void {
+    if (this.#abandoned || this.#gathered.length === 0) return
+    this.#timer ??= setTimeout(() => this.#look(), pauseMs)
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const grew = this.#gathered.length > this.#seen
+    this.#seen = this.#gathered.length
+    if (grew && this.#age < (this.#options.counted ? pauseMs : longestMs)) this.#wait()
+    else this.#flush()
+  }
+
   #flush(): void {
-    const gathering = this.#gathering
-    if (this.#abandoned || gathering.empty) return
-    if (this.#writing >= (gathering.pressing ? writers : 1)) return gathering.wait()
+    if (this.#abandoned || this.#gathered.length === 0) return
+    const pressing = this.#full || this.#age >= (this.#options.counted ? 0 : patienceMs)
+    if (this.#writing >= (pressing ? writers : 1)) return this.#wait()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#seen = 0
+    this.#since = performance.now()
     this.#writing += 1
-    void this.#write(gathering.take()).finally(() => {
+    void this.#write(this.#gathered.splice(0, mostTogether)).finally(() => {
       this.#writing -= 1
-      if (gathering.full) this.#flush()
-      else if (!this.#abandoned) gathering.wait()
+      if (this.#full) this.#flush()
+      else this.#wait()
     })
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    let error: unknown
     try {
       const results = await this.#persist(batch.map(({ entry }) => entry))
       batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
-      return
-    } catch (failure) {
-      error = failure
-    }
-    if (this.#abandoned) return
-    if (batch.length > 1) {
+    } catch (error) {
+      if (this.#abandoned) return
+      if (batch.length === 1) return this.#alone(batch[0], error)
       const middle = Math.ceil(batch.length / 2)
       await this.#write(batch.slice(0, middle))
       await this.#write(batch.slice(middle))
-      return
     }
-    await this.#alone(batch[0], error)
   }
 
   #letGo(waiting: Waiting, recorded: SettledCall | undefined): void {
@@ -169,81 +203,6 @@ export class Batch {
         waitMs = Math.min(awayMs.longest, waitMs * 2)
       }
     }
-  }
-}
-
-/** Interval between checks for more entries. */
-const pauseMs = 10
-/** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
-const longestMs = 50
-/** Time that entries wait behind another batch before even a few entries are written concurrently. */
-const patienceMs = 250
-
-/** Collects entries until a batch is full, no more entries arrive, or the oldest entry has waited too long. */
-class Gathering<T> {
-  readonly #onDue: () => void
-  readonly #longestMs: number
-  readonly #patienceMs: number
-  #items: T[] = []
-  /** Number of entries at the last check. */
-  #seen = 0
-  /** Arrival time of the first entry. */
-  #since = 0
-  #timer: NodeJS.Timeout | undefined
-
-  /** `onDue` is called when the collected entries should be taken. */
-  constructor({ counted, onDue }: { counted: boolean; onDue: () => void }) {
-    this.#onDue = onDue
-    this.#longestMs = counted ? pauseMs : longestMs
-    this.#patienceMs = counted ? 0 : patienceMs
-  }
-
-  get empty(): boolean {
-    return this.#items.length === 0
-  }
-
-  get full(): boolean {
-    return this.#items.length >= mostTogether
-  }
-
-  /** True if the entries should not wait for the batch in progress. */
-  get pressing(): boolean {
-    return this.full || this.#age >= this.#patienceMs
-  }
-
-  add(item: T): void {
-    if (this.empty) this.#since = performance.now()
-    this.#items.push(item)
-    if (this.full) this.#onDue()
-    else this.wait()
-  }
-
-  take(): T[] {
-    this.stop()
-    this.#seen = 0
-    this.#since = performance.now()
-    return this.#items.splice(0, mostTogether)
-  }
-
-  wait(): void {
-    if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), pauseMs)
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-  }
-
-  #look(): void {
-    this.#timer = undefined
-    const grew = this.#items.length > this.#seen
-    this.#seen = this.#items.length
-    if (grew && this.#age < this.#longestMs) this.wait()
-    else this.#onDue()
-  }
-
-  get #age(): number {
-    return performance.now() - this.#since
   }
 }
 

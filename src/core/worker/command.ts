@@ -61,7 +61,13 @@ export async function runWork(
   const reporter = new Reporter(mill, screen)
   const { report } = reporter
   let worker: Worker | null = null
-  const watched = { report, ...lookInto(mill, () => worker) }
+  // Lets health checks and metrics see the worker once it is open.
+  const watched: Watched = {
+    report,
+    problems: () => worker?.outages.list() ?? ['the worker is starting'],
+    counted: () => worker?.tally.sum('interrupted') ?? nothingYet,
+    more: async () => (await mill.queue()).metrics(),
+  }
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
@@ -87,14 +93,4 @@ async function openOutput(secrets: readonly Secret[]): Promise<(line: string) =>
   const { openLog } = await import('../../base/log.ts')
   const log = await openLog('work', secrets)
   return (line) => log.info(line)
-}
-
-/** Lets health checks and metrics see the worker once it is open. */
-function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'report'> {
-  return {
-    problems: () =>
-      worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),
-    counted: () => worker()?.tally.sum('interrupted') ?? nothingYet,
-    more: async () => (await mill.queue()).metrics(),
-  }
 }

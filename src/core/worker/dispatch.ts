@@ -8,7 +8,7 @@ import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
-interface DispatchOptions {
+export interface DispatchOptions {
   readonly steps: Steps
   /** Number of lanes that are free for a call. */
   readonly free: () => number
@@ -224,14 +224,11 @@ export function dueTasks(
   { tasks, priority }: { tasks: readonly OpenTask[]; priority: number },
   run: number,
 ): Task[] {
-  return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
-}
-
-function taskOf(task: OpenTask, run: number, priority: number): Task {
-  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths, refused } = task
-  const query = { q, location, hl, gl, num, device }
-  const suspect = deaths >= constants.deaths - 1
-  return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
+  const due = tasks.filter(({ wait_ms }) => wait_ms <= 0)
+  return due.map(({ id, query_id: queryId, wait_ms: _wait, deaths, refused, ...query }) => {
+    const suspect = deaths >= constants.deaths - 1
+    return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
+  })
 }
 
 /**

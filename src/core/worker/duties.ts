@@ -6,7 +6,6 @@ import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
 import { asError, unhandled } from '../../base/errors.ts'
 import { Secret } from '../../base/secret.ts'
 import { settings } from '../../base/settings.ts'
-import type { Mill } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
 import { anyOpen, listOpenSlices } from '../queue/open-slices.ts'
 import { countOpenTasks, readWaits, type Wait } from '../runs/waits.ts'
@@ -24,11 +23,9 @@ const keyFileMs = 1_000
 
 /** Carries out all periodic duties until stopped: renews the lease, recovers lost calls and jobs, and closes runs. */
 export class Upkeep {
-  readonly #mill: Mill
   readonly #worker: Worker
-  readonly #report: (line: string) => void
   readonly #afterRuns: AfterRuns
-  readonly #timers: readonly NodeJS.Timeout[]
+  readonly #timers: NodeJS.Timeout[]
   #reconciledAt = 0
   #closedAt = performance.now()
   #beatAt = performance.now()
@@ -36,21 +33,17 @@ export class Upkeep {
   /** Time before which no worker is reaped, so that workers can renew their leases after an outage. */
   #spareUntil = 0
 
-  constructor(
-    mill: Mill,
-    worker: Worker,
-    { report, afterRuns }: { report: (line: string) => void; afterRuns: AfterRuns },
-  ) {
-    this.#mill = mill
+  constructor(worker: Worker, afterRuns: AfterRuns) {
     this.#worker = worker
-    this.#report = report
     this.#afterRuns = afterRuns
-    const { leaseMs } = mill.config
+    const { leaseMs, keyFile, api } = worker.mill.config
     this.#timers = [
       this.#every(leaseMs / beats, () => this.#beat()),
-      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(report)),
-      ...this.#watchKey(),
+      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover()),
     ]
+    if (keyFile === null || api === null) return
+    const file = new KeyFile(keyFile, api.key, worker)
+    this.#timers.push(this.#every(keyFileMs, () => file.look()))
   }
 
   stop(): void {
@@ -61,7 +54,7 @@ export class Upkeep {
   async look(): Promise<boolean | null> {
     await this.#lookAtQueue()
     try {
-      const open = await anyOpen(this.#mill.db)
+      const open = await anyOpen(this.#worker.mill.db)
       this.#worker.outages.mark('the database', false)
       if (open) await this.#reconcile()
       await this.#closeRuns()
@@ -71,13 +64,6 @@ export class Upkeep {
       this.#worker.outages.mark('the database', true)
       return null
     }
-  }
-
-  #watchKey(): NodeJS.Timeout[] {
-    const { keyFile, api } = this.#mill.config
-    if (keyFile === null || api === null) return []
-    const file = new KeyFile(keyFile, api.key, this.#report)
-    return [this.#every(keyFileMs, () => file.look(this.#worker))]
   }
 
   #every(ms: number, task: () => Promise<unknown>): NodeJS.Timeout {
@@ -91,8 +77,8 @@ export class Upkeep {
 
   /** Renews the lease. After a long delay, other workers were probably delayed too, and are spared for a while. */
   async #beat(): Promise<void> {
-    const { lease } = this.#worker
-    const { leaseMs } = this.#mill.config
+    const { lease, mill } = this.#worker
+    const { leaseMs } = mill.config
     await lease.beat()
     const now = performance.now()
     this.#spareUntil = sparedUntil(this.#spareUntil, { now, beatAt: this.#beatAt, leaseMs })
@@ -100,17 +86,17 @@ export class Upkeep {
   }
 
   /** Gives up the calls of dead workers, and releases this worker's reservations that got no reply. */
-  async #recover(report: (line: string) => void): Promise<void> {
-    const { lease, rules, spender, dispatch } = this.#worker
-    this.#worker.log.touch()
+  async #recover(): Promise<void> {
+    const { mill, options, log, lease, rules, spender, nudge } = this.#worker
+    log.touch()
     // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
     // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
-    await settleAbandonedLogs(this.#mill, rules, report)
+    await settleAbandonedLogs(mill, rules, options.report)
     if (performance.now() >= this.#spareUntil) await lease.reap(rules)
     await lease.release(rules, spender.givenUp)
     await this.#expectNothingOpen()
-    dispatch.nudge()
+    nudge()
   }
 
   /** Checks that an idle worker has no open call in the database, because nothing would ever end such a call. */
@@ -132,9 +118,9 @@ export class Upkeep {
     const now = performance.now()
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
     this.#reconciledAt = now
-    const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
-    const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
-    const queue = await this.#mill.queue()
+    const slices = await listOpenSlices(this.#worker.mill.db, { after: null, limit: 500 })
+    const due = slices.filter(({ delayMs }) => delayMs <= 0)
+    const queue = await this.#worker.mill.queue()
     // The promise is not awaited, because an unreachable queue may never answer, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
@@ -145,14 +131,14 @@ export class Upkeep {
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
-    await this.#afterRuns(this.#mill, this.#report)
+    await this.#afterRuns(this.#worker.mill, this.#worker.options.report)
   }
 
   async #lookAtQueue(): Promise<void> {
     const now = performance.now()
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
-    const queue = await this.#mill.queue()
+    const queue = await this.#worker.mill.queue()
     // The promise is not awaited, because an unreachable queue may never answer.
     queue
       .repair()
@@ -164,34 +150,34 @@ export class Upkeep {
   }
 }
 
-type Halted = Pick<Worker, 'dispatch' | 'batch' | 'turnKey'>
-
 /** The file that the key was read from. While a rejected key stops work, a new key in the file is used. */
 class KeyFile {
   readonly #path: string
-  readonly #report: (line: string) => void
+  readonly #worker: Worker
   #present: Secret
   #candidate: string | null = null
   #declined: string | null = null
 
-  constructor(path: string, present: Secret, report: (line: string) => void) {
+  constructor(path: string, present: Secret, worker: Worker) {
     this.#path = path
     this.#present = present
-    this.#report = report
+    this.#worker = worker
   }
 
   /** Checks the file if nothing is in flight with the rejected key. */
-  async look(worker: Halted): Promise<void> {
-    if (!isHalted(worker)) return
+  async look(): Promise<void> {
+    if (!isHalted(this.#worker)) return
     const found = await this.#read()
     // Two reads must return the same content, because the file may be half written.
     const twice = found !== null && found.fingerprint() === this.#candidate
     this.#candidate = found?.fingerprint() ?? null
-    if (found === null || !twice || !isHalted(worker)) return
+    if (found === null || !twice || !isHalted(this.#worker)) return
     if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
     this.#present = found
-    worker.turnKey(found)
-    this.#report(`the key file ${this.#path} contains a new key, which is used from now on`)
+    this.#worker.turnKey(found)
+    this.#worker.options.report(
+      `the key file ${this.#path} contains a new key, which is used from now on`,
+    )
   }
 
   /** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
@@ -207,14 +193,14 @@ class KeyFile {
     if (this.#declined === found.fingerprint()) return
     this.#declined = found.fingerprint()
     const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
-    this.#report(
+    this.#worker.options.report(
       `the key file ${this.#path} contains a ${is} key, but this worker buys with a ${was} key; if this is intended, restart the worker`,
     )
   }
 }
 
 /** True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key. */
-function isHalted({ dispatch, batch }: Halted): boolean {
+function isHalted({ dispatch, batch }: Worker): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
 }
@@ -229,25 +215,27 @@ const lookMs = 3_000
 
 /** Reports why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
 export class Waits {
-  readonly #mill: Mill
-  readonly #report: (line: string) => void
+  readonly #worker: Worker
   #said = new Set<string>()
   #waits: readonly Wait[] = []
   #lookAt = 0
 
-  constructor(mill: Mill, report: (line: string) => void) {
-    this.#mill = mill
-    this.#report = report
+  constructor(worker: Worker) {
+    this.#worker = worker
   }
 
-  async look({ dispatch, tally, lease }: Worker): Promise<void> {
+  async look(): Promise<void> {
+    const { mill, lease, dispatch, tally, options } = this.#worker
     const now = performance.now()
     if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
     if (now < this.#lookAt) return
     this.#lookAt = now + lookMs
-    this.#waits = await this.#read(lease.worker)
+    this.#waits = await readWaits(mill.db, lease.worker).catch((error: unknown) => {
+      if (troubleOf(error) === 'data') throw error
+      return []
+    })
     for (const wait of this.#waits)
-      if (!this.#said.has(keyOf(wait))) this.#report(describeWait(wait))
+      if (!this.#said.has(keyOf(wait))) options.report(describeWait(wait))
     this.#said = new Set(this.#waits.map(keyOf))
   }
 
@@ -255,18 +243,10 @@ export class Waits {
   async longPause(): Promise<Waiting | null> {
     const [wait, ...others] = this.#waits
     if (wait?.kind !== 'pause' || others.length > 0) return null
-    if (wait.ms <= this.#mill.config.stallMs) return null
+    const { db, config } = this.#worker.mill
+    if (wait.ms <= config.stallMs) return null
     const { tasks, query, until } = wait
-    return (await countOpenTasks(this.#mill.db)) === tasks ? { tasks, query, until } : null
-  }
-
-  async #read(own: number): Promise<readonly Wait[]> {
-    try {
-      return await readWaits(this.#mill.db, own)
-    } catch (error) {
-      if (troubleOf(error) === 'data') throw error
-      return []
-    }
+    return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
   }
 }
 

@@ -1,6 +1,5 @@
 // Shows a worker's progress as a line on a terminal or in a log.
 
-import type { Config } from '../../base/config.ts'
 import { count, formatNumber, spanText } from '../../base/cli/text.ts'
 import type { Mill } from '../mill.ts'
 import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
@@ -12,7 +11,6 @@ const drawMs = 500
 const lineMs = 10_000
 /** Pause after counting tasks, as a multiple of the time that the count took: counting millions of tasks is slow. */
 const restShare = 20
-const minuteMs = 60_000
 
 /** Where progress is shown: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
@@ -84,53 +82,37 @@ export class Reporter {
     this.#looking = false
   }
 
-  #standing({ tally, dispatch, rules }: Worker): WorkProgress {
+  #standing(worker: Worker): WorkProgress {
+    const { tally, dispatch } = worker
     const { done } = tally
     const seen = this.#seen
-    const { dailyBudget, monthlyBudget } = this.#mill.config
     return {
       done,
       left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
-      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / (minuteMs / 1000)),
+      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / 60),
       flying: dispatch.flying,
       remaining: tally.remaining,
-      spendable: spendableOf(seen?.account ?? null, {
-        remaining: tally.remaining,
-        floor: rules.floor,
-        dailyBudget,
-        monthlyBudget,
-      }),
+      spendable: this.#spendable(worker),
       price: tally.meanPrice,
       still: dispatch.stopped?.detail ?? null,
     }
   }
+
+  /** Returns the credits that can still be spent above the highest floor and within the daily and monthly budgets. */
+  #spendable({ tally: { remaining }, rules }: Worker): Spendable | null {
+    if (remaining === null) return null
+    const { dailyBudget, monthlyBudget } = this.#mill.config
+    const { floor, uncertain, day_spent, month_spent } = this.#seen?.account ?? nothingSpent
+    const above = remaining - Math.max(rules.floor, floor ?? 0) - uncertain
+    const day = (dailyBudget ?? Infinity) - day_spent
+    const month = (monthlyBudget ?? Infinity) - month_spent
+    const credits = Math.min(above, day, month)
+    if (credits === above) return { credits, end: 'credit floor reached' }
+    return { credits, end: credits === day ? 'daily budget used up' : 'monthly budget used up' }
+  }
 }
 
-/** Returns the credits that can still be spent above the highest floor and within the daily and monthly budgets. */
-function spendableOf(
-  account: AccountStatus | null,
-  {
-    remaining,
-    floor,
-    dailyBudget,
-    monthlyBudget,
-  }: Pick<Config, 'dailyBudget' | 'monthlyBudget'> & { remaining: number | null; floor: number },
-): Spendable | null {
-  if (remaining === null) return null
-  const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
-  const ends: Spendable[] = [
-    { credits: above, end: 'credit floor reached' },
-    {
-      credits: (dailyBudget ?? Infinity) - (account?.day_spent ?? 0),
-      end: 'daily budget used up',
-    },
-    {
-      credits: (monthlyBudget ?? Infinity) - (account?.month_spent ?? 0),
-      end: 'monthly budget used up',
-    },
-  ]
-  return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
-}
+const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
 
 export interface WorkProgress {
   /** Tasks that this worker has completed. */
@@ -152,18 +134,17 @@ export interface WorkProgress {
 
 interface Spendable {
   readonly credits: number
-  readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
+  readonly end: string
 }
 
 /** Formats one line: tasks done and left, rate, remaining time, and when credits run out. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
-  const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
   return [
     left === null
       ? `${formatNumber(done)} done`
       : `${formatNumber(done)} done, ${formatNumber(left)} left`,
-    ...pace,
+    ...(perSecond > 0 ? [`${rounded(perSecond)}/s`] : []),
     ...(still === null ? toGo(standing) : []),
     ...(flying === 0 ? [] : [`${flying} in flight`]),
     ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),

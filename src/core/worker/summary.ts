@@ -125,33 +125,7 @@ export function exitOf(
 export type Finish = keyof typeof reasons
 
 /** Results of a worker, with the same keys as the output of `work -- --json`. */
-export interface Summary {
-  readonly finish: Finish
-  readonly answered: number
-  readonly reused: number
-  readonly failed: number
-  readonly unknown: number
-  /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
-  readonly unreadable: number
-  /** Rejections that the API charged for, which `unreadable` also counts. */
-  readonly paid_refusal: number
-  /** Answers to a different query, which `unreadable` also counts. */
-  readonly other_query: number
-  /** Failed, unknown or unreadable tasks in this worker's runs, including tasks bought by other workers. */
-  readonly run_failures: number
-  readonly calls: number
-  readonly credits_used: number
-  readonly credits_remaining: number | null
-  /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
-  readonly waiting: Waiting | null
-  /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
-  readonly credits_expected: number | null
-  /** Unsuccessful tasks in this worker's runs, by error code. */
-  readonly failures: Readonly<Record<string, number>>
-  /** Median and 95th percentile of call latency, or null without calls. */
-  readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
-  readonly seconds: number
-}
+export type Summary = ReturnType<Tally['sum']>
 
 export interface Waiting {
   readonly tasks: number
@@ -169,41 +143,33 @@ const shortestMs = 500
 /** Counts the calls and tasks that this worker sees. The database has the authoritative counts. */
 export class Tally {
   readonly #started = performance.now()
-  #answered = 0
-  #failed = 0
-  #unknown = 0
+  readonly #ended = { answered: 0, failed: 0, unknown: 0 }
   readonly #flaws: Record<Flaw, number> = { unreadable: 0, paid_refusal: 0, other_query: 0 }
-  #calls = 0
   #used = 0
-  #remaining: number | null = null
   #progress = performance.now()
   #charged = 0
   #expected: number | null = 0
-  #prices: Prices = new Map()
   #ends = [{ at: performance.now(), done: 0 }]
   readonly #latencies = new Latencies()
+  calls = 0
+  /** Balance in the newest answer. */
+  remaining: number | null = null
   reused = 0
+  /** Known prices, which are set before the first call. */
+  prices: Prices = new Map()
+  /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 
   reply(verdict: Verdict): void {
     if (verdict.kind === 'unsent') return
-    this.#calls += 1
+    this.calls += 1
     if (!('creditsUsed' in verdict)) return
     this.#used += verdict.creditsUsed ?? 0
     if (verdict.creditsUsed !== null) this.#charged += 1
-    if (verdict.creditsRemaining !== null) this.#remaining = verdict.creditsRemaining
+    if (verdict.creditsRemaining !== null) this.remaining = verdict.creditsRemaining
     const flaw = verdict.kind === 'answered' ? flawOf(verdict.answer.parseError) : null
     if (flaw !== null) this.#flaws[flaw] += 1
-  }
-
-  get calls(): number {
-    return this.#calls
-  }
-
-  /** Sets the known prices before the first call. */
-  expect(prices: Prices): void {
-    this.#prices = prices
   }
 
   /** Records the duration of a paid request, in seconds. */
@@ -213,21 +179,20 @@ export class Tally {
 
   /** Counts a recorded call by its task's new state. The price class determines the expected cost. */
   ended(state: string, kind = ''): void {
-    if (state === 'answered') this.#answered += 1
-    if (state === 'failed') this.#failed += 1
-    if (state === 'unknown') this.#unknown += 1
+    if (state === 'answered' || state === 'failed' || state === 'unknown') this.#ended[state] += 1
     if (state === 'open') return
     this.#progress = performance.now()
     if (this.#progress - (this.#ends.at(-1)?.at ?? 0) >= shortestMs) {
       this.#ends.push({ at: this.#progress, done: this.done })
     }
-    const price = this.#prices.get(kind)
+    const price = this.prices.get(kind)
     this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 
   /** Tasks that this worker has completed. */
   get done(): number {
-    return this.#answered + this.#failed + this.#unknown + this.reused
+    const { answered, failed, unknown } = this.#ended
+    return answered + failed + unknown + this.reused
   }
 
   /** Tasks per second over the last minute. */
@@ -253,33 +218,33 @@ export class Tally {
     return performance.now() - this.#started
   }
 
-  get answered(): number {
-    return this.#answered
-  }
-
-  get remaining(): number | null {
-    return this.#remaining
-  }
-
-  sum(finish: Finish): Summary {
+  sum(finish: Finish) {
+    const { answered, failed, unknown } = this.#ended
     const { paid_refusal, other_query } = this.#flaws
     const unreadable = this.#flaws.unreadable + paid_refusal + other_query
     return {
       finish,
-      answered: this.#answered,
+      answered,
       reused: this.reused,
-      failed: this.#failed,
-      unknown: this.#unknown,
+      failed,
+      unknown,
+      /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
       unreadable,
+      /** Rejections that the API charged for, which `unreadable` also counts. */
       paid_refusal,
+      /** Answers to a different query, which `unreadable` also counts. */
       other_query,
-      run_failures: this.#failed + this.#unknown + unreadable,
-      calls: this.#calls,
+      /** Failed, unknown or unreadable tasks in this worker's runs, including tasks bought by other workers. */
+      run_failures: failed + unknown + unreadable,
+      calls: this.calls,
       credits_used: this.#used,
-      credits_remaining: this.#remaining,
+      credits_remaining: this.remaining,
       waiting: this.waiting,
+      /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
       credits_expected: this.#expected === null ? null : Math.round(this.#expected),
-      failures: {},
+      /** Unsuccessful tasks in this worker's runs, by error code. */
+      failures: {} as Readonly<Record<string, number>>,
+      /** Median and 95th percentile of call latency, or null without calls. */
       latency_ms: { median: this.#latencies.within(0.5), p95: this.#latencies.within(0.95) },
       seconds: Math.round((performance.now() - this.#started) / 10) / 100,
     }

@@ -17,7 +17,7 @@ import { Worker, type WorkerOptions } from './worker.ts'
 import { logFolder } from './write-ahead-log.ts'
 import type { Finish, Prices, Summary } from './summary.ts'
 
-export interface WorkOptions extends WorkerOptions {
+export type WorkOptions = WorkerOptions & {
   /** If true, the worker ends when no task is open or the account is stopped. */
   readonly drain: boolean
   readonly signal: AbortSignal
@@ -40,20 +40,20 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reach(() => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reach(() => Worker.open(mill, options))
-  worker.tally.expect(await reach(() => readPrices(mill)))
-  const upkeep = new Upkeep(mill, worker, { afterRuns: closeAndJudge, ...options })
+  worker.tally.prices = await reach(() => readPrices(mill))
+  const upkeep = new Upkeep(worker, options.afterRuns ?? closeAndJudge)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
   try {
-    finish = await waitForEnd(mill, { worker, upkeep, options })
+    finish = await waitForEnd(worker, upkeep, options)
   } finally {
-    await putAway(mill, { worker, consumer, options })
+    await putAway(worker, consumer)
     upkeep.stop()
   }
   if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
   if (worker.outages.mute) return summary
-  const told = await within(askTables(mill, worker), { ms: putAwayMs })
+  const told = await within(askTables(worker), { ms: putAwayMs })
   return told === late ? summary : { ...summary, ...told }
 }
 
@@ -73,7 +73,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
 }
 
 /** Reads the parts of the summary that only the database knows. */
-async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partial<Summary>> {
+async function askTables({ mill: { db }, rules, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
     credits_remaining: await knownBalance(db, rules.account),
@@ -82,15 +82,12 @@ async function askTables({ db }: Mill, { rules, tally }: Worker): Promise<Partia
   }
 }
 
-async function waitForEnd(
-  mill: Mill,
-  { worker, upkeep, options }: { worker: Worker; upkeep: Upkeep; options: WorkOptions },
-): Promise<Finish> {
-  const waits = new Waits(mill, options.report)
+async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions): Promise<Finish> {
+  const waits = new Waits(worker)
   const look = async () => {
     const open = await upkeep.look()
-    if (open === true && options.drain) await waits.look(worker)
-    return options.drain ? drained(mill, { worker, waits, options }, open) : null
+    if (open === true && options.drain) await waits.look()
+    return options.drain ? drained(worker, { waits, options, open }) : null
   }
   let looking: Promise<Finish | null> | null = null
   while (!options.signal.aborted && worker.fatal === null) {
@@ -99,52 +96,49 @@ async function waitForEnd(
     looking ??= look()
     const finish = await within(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
-    else if (!options.signal.aborted) fallSilent(worker, options)
+    else if (!options.signal.aborted) fallSilent(worker)
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
     if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
 }
 
-function fallSilent({ outages }: Worker, { report }: WorkOptions): void {
+function fallSilent({ outages, options }: Worker): void {
   if (!outages.away('the database'))
-    report('the database does not answer and is treated as unreachable')
+    options.report('the database does not answer and is treated as unreachable')
   outages.mark('the database', true)
 }
 
 /** Returns why a drain is over, or null. */
 async function drained(
-  mill: Mill,
-  { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
-  open: boolean | null,
+  worker: Worker,
+  { waits, options, open }: { waits: Waits; options: WorkOptions; open: boolean | null },
 ): Promise<Finish | null> {
-  if (open === null || worker.dispatch.flying > 0) return null
-  const { stopped } = worker.dispatch
-  if (stopped !== null && worker.dispatch.inHand > 0) {
+  const { mill, tally, dispatch } = worker
+  const { stopped } = dispatch
+  if (open === null || dispatch.flying > 0) return null
+  if (stopped !== null && dispatch.inHand > 0) {
     if (stopped.reason !== 'rate') return stopped.reason
-    return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
+    return tally.stillFor > mill.config.stallMs ? 'stalled' : null
   }
   if (worker.handling > 0) return null
   if (!open) {
     if (await worker.lost.hopes()) return null
     await (options.afterRuns ?? closeAndJudge)(mill, options.report)
-    return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
+    return (await leftUnaffordable(mill.db, tally.age)) === null ? 'completed' : 'budget'
   }
   // Other workers hold the remaining slices, and keep them while the account is stopped.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.rules
   const stop = await activeStop(mill.db, { account, key, floor })
   if (stop !== null) return stop
-  worker.tally.waiting = await waits.longPause()
-  return worker.tally.waiting === null ? null : 'stalled'
+  tally.waiting = await waits.longPause()
+  return tally.waiting === null ? null : 'stalled'
 }
 
 /** Reports the files with replies that the database lacks. If replies are lost, the worker ends with an error. */
-async function leaveLog(
-  mill: Mill,
-  worker: Worker,
-  { left, report }: { left: readonly Entry[]; report: (line: string) => void },
-): Promise<void> {
+async function leaveLog(worker: Worker, left: readonly Entry[]): Promise<void> {
+  const { report } = worker.options
   const { files, calls } = await worker.log.close()
   const logged = left.filter(({ call }) => calls.has(call.id))
   if (logged.length > 0) {
@@ -154,7 +148,7 @@ async function leaveLog(
   }
   const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')
   if (lost.length === 0) return
-  const error = describeLoss(lost, logFolder(mill))
+  const error = describeLoss(lost, logFolder(worker.mill))
   report(error.message)
   worker.fatal = error
 }
@@ -170,24 +164,21 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
 }
 
 /** Lets calls in flight finish, returns slices to the queue, and leaves no paid answer only in memory. */
-async function putAway(
-  mill: Mill,
-  { worker, consumer, options }: { worker: Worker; consumer: Consumer; options: WorkOptions },
-): Promise<void> {
+async function putAway(worker: Worker, consumer: Consumer): Promise<void> {
   const stopped = consumer.pause()
   worker.end()
   if (worker.dispatch.flying > 0) {
-    options.report(
+    worker.options.report(
       `waiting for ${count(worker.dispatch.flying, 'call')} in flight; stop again to abandon them (they may be charged)`,
     )
   }
   // While the database is unreachable, every reservation fails, so waiting is pointless.
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
-  await until(allBack, mill.config.timeoutMs + putAwayMs)
+  await until(allBack, worker.mill.config.timeoutMs + putAwayMs)
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
-  await leaveLog(mill, worker, { left: worker.batch.abandon(), report: options.report })
+  await leaveLog(worker, worker.batch.abandon())
   await stopped
   await consumer.close()
   if (worker.outages.mute) return

@@ -1,16 +1,15 @@
 // Opens and connects the components of a worker.
 
 import { count } from '../../base/cli/text.ts'
-import type { Database } from '../../base/database/database.ts'
 import { isFatal, setBack, troubleOf, untilAnswered } from '../../base/database/trouble.ts'
 import { asError, Interrupted } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
-import { answer, type Moment, type Outcome, type Steps, stepsOf } from '../../pipeline.ts'
+import { answer, type Outcome, type Steps, stepsOf, type Tools } from '../../pipeline.ts'
 import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
-import type { Bought, Task } from '../ledger/entry.ts'
+import type { Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
 import type { SettlementRules } from '../ledger/settle.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
@@ -21,22 +20,17 @@ import { endRound, openTasks } from '../queue/open-slices.ts'
 import { type Api, openApi, type Reply } from '../search/call.ts'
 import { type Lanes, openLanes } from '../search/concurrency.ts'
 import { aheadOf, type Batch, mostFlying, openBatch, slotsFor } from './batch.ts'
-import { Dispatch, dueTasks } from './dispatch.ts'
+import { Dispatch, type DispatchOptions, dueTasks } from './dispatch.ts'
 import { Lease } from '../ledger/leases.ts'
 import { Brake, Outages, KeyCheck } from './outages.ts'
 import { settleAbandonedLogs } from './recovery.ts'
 import { Tally } from './summary.ts'
 import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write-ahead-log.ts'
 
-export interface WorkerOptions {
+export type WorkerOptions = Tools['options'] & {
   readonly lanes: number
-  readonly report: (line: string) => void
-  /** Called at each `Moment`, so that a test can kill the process at that point. */
-  readonly at?: (moment: Moment) => void
   /** Called when a new key is used. */
   readonly onKey?: (key: Secret) => void
-  /** Called with the duration of each paid request, in seconds. */
-  readonly onCall?: (seconds: number) => void
 }
 
 type Parts = Awaited<ReturnType<typeof openParts>>
@@ -81,6 +75,7 @@ export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
+  const { dailyBudget, monthlyBudget, rateLimit, mostInFlight } = config
   const { renewal, probeEveryMs, zone } = config
   return {
     account,
@@ -89,16 +84,12 @@ export function spenderOf(
     api: supplier.api,
     key,
     floor: config.creditFloor,
-    dailyBudget: config.dailyBudget,
-    monthlyBudget: config.monthlyBudget,
-    rateLimit: config.rateLimit,
-    mostInFlight: config.mostInFlight,
+    ...{ dailyBudget, monthlyBudget, rateLimit, mostInFlight },
     dayOf: (time) => dayOf(zone, time),
     monthOf: monthsOf(renewal, zone),
     renewalAfter: (time) => {
       const renewed = renewal === null ? null : nextAfter(renewal, zone, new Date(time))
-      const next = [renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity)]
-      const soonest = Math.min(...next)
+      const soonest = Math.min(renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity))
       return soonest === Infinity ? null : soonest
     },
     givenUp: new Set(),
@@ -117,36 +108,42 @@ function dayOf(zone: string, time: number): { day: string; ends: number } {
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
 /** A worker with all its components. `work.ts` runs it. */
-export class Worker {
+export class Worker implements Tools, DispatchOptions {
+  readonly mill: Mill
+  readonly options: WorkerOptions
+  readonly api: Api
+  readonly lease: Lease
+  readonly spender: Spender
+  readonly rules: SettlementRules
+  readonly log: WriteAheadLog
   readonly tally = new Tally()
   readonly outages = new Outages()
-  readonly dispatch: Dispatch
-  readonly lost: LostAnswers
+  readonly keyCheck: KeyCheck = new KeyCheck((task) => this.#refutedBefore(task))
+  readonly lanes: Lanes
+  readonly brake: Brake
   readonly batch: Batch
+  readonly steps = stepsOf(this)
+  readonly dispatch = new Dispatch(this)
+  readonly lost: LostAnswers
   readonly slots: number
-  readonly #mill: Mill
-  readonly #options: WorkerOptions
-  readonly #lanes: Lanes
   readonly #mostFlying: number
-  readonly #brake: Brake
-  readonly #api: Api
-  readonly #keyCheck = new KeyCheck((task) => this.#refutedBefore(task))
   #ending = false
-  #handling = 0
+  /** Number of slices that are being processed. */
+  handling = 0
   #lastSlice = performance.now()
   fatal: Error | null = null
 
   private constructor(mill: Mill, options: WorkerOptions, parts: Parts) {
-    this.#mill = mill
-    this.#options = options
-    this.#api = parts.api
+    this.mill = mill
+    this.options = options
+    this.api = parts.api
     this.lease = parts.lease
     this.spender = parts.spender
     this.rules = parts.rules
     this.log = parts.log
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config)
-    this.#lanes = openLanes(options.lanes, ahead)
+    this.lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
     this.batch = openBatch(mill, parts.rules, {
       counted: ahead === 0,
@@ -155,130 +152,98 @@ export class Worker {
       onStuck: (error) => (this.fatal = asError(error)),
       onStrangers: ({ length }) => (this.fatal = unknownCalls(mill, length)),
     })
-    this.#brake = new Brake({
+    this.brake = new Brake({
       lease: parts.lease,
       timeoutMs: mill.config.timeoutMs,
       outages: this.outages,
-      nudge: () => this.dispatch.nudge(),
+      nudge: this.nudge,
     })
-    const shared = {
-      steps: this.#steps(),
-      free: () => this.#free(),
-      onTrouble: (error: unknown) => this.#onTrouble(error),
-      onEnded: (task: Task, state: string) => this.tally.ended(state, task.class),
-    }
-    this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
-    this.lost = new LostAnswers({
-      ...{ ...shared, db: mill.db, account: parts.rules.account },
-      onDropped: ({ call, task }) => {
-        this.log.settle([call.id])
-        this.#keyCheck.forget(task.id)
-      },
-      perSecond: mill.config.rateLimit,
-    })
+    this.lost = new LostAnswers(this)
   }
-
-  readonly lease: Lease
-  readonly spender: Spender
-  readonly rules: SettlementRules
-  readonly log: WriteAheadLog
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
     return new Worker(mill, options, await openParts(mill, options))
   }
 
+  readonly onReply = (reply: Reply): void => this.lost.readReply(reply)
+  readonly nudge = (): void => this.dispatch.nudge()
+
   /** Processes a slice until all its tasks have ended or must wait. */
   async handle(job: SliceJob): Promise<void> {
     // Another worker will take the slice.
     if (this.#ending) throw new Interrupted('this worker is ending')
-    this.#handling += 1
+    this.handling += 1
     this.#lastSlice = performance.now()
     this.tally.runs.add(job.run)
     try {
-      const found = await openTasks(this.#mill.db, job)
+      const found = await openTasks(this.mill.db, job)
       if (found === null) return
       const left = await this.dispatch.take(dueTasks(found, job.run))
-      await endSliceRound(this.#mill, job, { busy: left.busy, ending: () => this.#ending })
+      await endSliceRound(this.mill, job, { busy: left.busy, ending: () => this.#ending })
     } finally {
-      this.#handling -= 1
+      this.handling -= 1
       this.#lastSlice = performance.now()
     }
   }
 
-  get handling(): number {
-    return this.#handling
-  }
-
   /** Milliseconds since the last delivery of a slice, or 0 while a slice is being processed. */
   get idleFor(): number {
-    return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
+    return this.handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
   /** Switches to a new key. Replies to earlier calls are still recorded for the old key. */
   turnKey(key: Secret): void {
-    this.#api.turnKey(key)
+    this.api.turnKey(key)
     this.spender.key = key.fingerprint()
     this.lease.key = key.fingerprint()
     this.rules.key = key.fingerprint()
-    this.#options.onKey?.(key)
-    this.dispatch.nudge()
+    this.options.onKey?.(key)
+    this.nudge()
   }
 
   end(): void {
     this.#ending = true
-    this.#brake.end()
+    this.brake.end()
     this.dispatch.end()
     this.lost.end()
   }
 
   /** Aborts calls that are still in flight, and records them as possibly charged. */
   async cut(): Promise<void> {
-    await this.#api.close()
+    await this.api.close()
   }
 
-  #steps(): Steps {
-    return stepsOf({
-      mill: this.#mill,
-      options: this.#options,
-      spender: this.spender,
-      lease: this.lease,
-      api: this.#api,
-      lanes: this.#lanes,
-      brake: this.#brake,
-      batch: this.batch,
-      log: this.log,
-      tally: this.tally,
-      keyCheck: this.#keyCheck,
-      outages: this.outages,
-      onReply: (reply) => this.lost.readReply(reply),
-      nudge: () => this.dispatch.nudge(),
-    })
-  }
-
-  #onGate({ affordable, reused }: Reserved): void {
+  /** Called after each attempt to reserve. */
+  onGate({ affordable, reused }: Reserved): void {
     this.tally.reused += reused
     // Near the floor, there may be more lanes than affordable calls.
-    if (affordable !== null) this.#lanes.resize(affordable)
+    if (affordable !== null) this.lanes.resize(affordable)
   }
 
   /** True if a later call from the account was answered with results. False if the database does not respond. */
   async #refutedBefore(task: number): Promise<boolean> {
     try {
-      return await keyAnsweredSince(this.#mill.db, task)
+      return await keyAnsweredSince(this.mill.db, task)
     } catch (error) {
-      this.#onTrouble(error)
+      this.onTrouble(error)
       return false
     }
   }
 
-  #free(): number {
+  /** Number of lanes that are free for a call. */
+  free(): number {
     const room = this.#mostFlying - this.dispatch.flying
-    return this.#brake.allow(Math.max(0, Math.min(this.#lanes.free(), room)))
+    return this.brake.allow(Math.max(0, Math.min(this.lanes.free(), room)))
   }
 
-  #onTrouble(error: unknown): number {
+  onEnded(task: Task, state: string): void {
+    this.tally.ended(state, task.class)
+  }
+
+  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
+  onTrouble(error: unknown): number {
     const trouble = isFatal(error) ? 'data' : troubleOf(error)
-    if (trouble === 'away') this.outages.markDatabase(true, this.#options.report)
+    if (trouble === 'away') this.outages.markDatabase(true, this.options.report)
     if (trouble === 'data') this.fatal = asError(error)
     return pausesMs[trouble]
   }
@@ -297,24 +262,8 @@ export async function endSliceRound(
 ): Promise<void> {
   const next = await untilAnswered(() => endRound(mill.db, job), ending)
   if (next === null) return
-  const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
-  const { run, slice, round, priority, turn } = next
   const queue = await mill.queue()
-  await queue.add([{ run, slice, round, priority, turn, delayMs }])
-}
-
-interface LostAnswersOptions {
-  readonly db: Database
-  readonly account: number
-  readonly steps: Steps
-  /** Requests per second across all workers, or null for no limit. */
-  readonly perSecond: number | null
-  /** Number of lanes that are free for a call. */
-  readonly free: () => number
-  readonly onTrouble: (error: unknown) => void
-  readonly onEnded: (task: Task, state: string) => void
-  /** Called with a reply that is ignored because it contains nothing new. */
-  readonly onDropped: (bought: Bought) => void
+  await queue.add([{ ...next, delayMs: Math.max(next.delayMs, busy ? busyDelayMs : 0) }])
 }
 
 const everyMs = 500
@@ -324,7 +273,7 @@ const everyMs = 500
  * shows how a lost call ended, and no query is bought twice.
  */
 class LostAnswers {
-  readonly #options: LostAnswersOptions
+  readonly #worker: Worker
   readonly #timer: NodeJS.Timeout
   /**
    * Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
@@ -334,8 +283,8 @@ class LostAnswers {
   #looking = false
   #ended = false
 
-  constructor(options: LostAnswersOptions) {
-    this.#options = options
+  constructor(worker: Worker) {
+    this.#worker = worker
     this.#timer = setInterval(() => void this.#look(), everyMs)
   }
 
@@ -345,16 +294,17 @@ class LostAnswers {
     // A proxy's reply does not show whether the API repeats answers.
     if (reply.replayMs === null && reply.status !== 200) return
     this.#replayMs = reply.replayMs
-    const { db, account, onTrouble } = this.#options
-    saveReplay(db, account, reply.replayMs).catch((error: unknown) => {
+    const { mill, rules } = this.#worker
+    saveReplay(mill.db, rules.account, reply.replayMs).catch((error: unknown) => {
       this.#replayMs = undefined
-      onTrouble(error)
+      this.#worker.onTrouble(error)
     })
   }
 
   /** True while a lost answer may still arrive. A drain waits for it. */
   async hopes(): Promise<boolean> {
-    return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
+    const { mill, rules } = this.#worker
+    return this.#replayMs !== null && (await anyLost(mill.db, rules.account))
   }
 
   end(): void {
@@ -363,8 +313,10 @@ class LostAnswers {
   }
 
   async #look(): Promise<void> {
-    const { db, account, free, perSecond, onTrouble } = this.#options
-    const lanes = free()
+    const { db, config } = this.#worker.mill
+    const { account } = this.#worker.rules
+    const perSecond = config.rateLimit
+    const lanes = this.#worker.free()
     if (this.#looking || this.#replayMs === null || lanes <= 0) return
     this.#looking = true
     try {
@@ -372,22 +324,21 @@ class LostAnswers {
       const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
       if (!this.#ended) for (const one of lost) void this.#ask(one)
     } catch (error) {
-      onTrouble(error)
+      this.#worker.onTrouble(error)
     } finally {
       this.#looking = false
     }
   }
 
   async #ask(lost: LostAnswer): Promise<void> {
-    const { steps, onTrouble, onEnded } = this.#options
-    const { call, mark, task: id, run, priority, query, query_id: queryId } = lost
-    const task = { id, run, priority, class: lost.class, query, queryId }
-    const asked = { ...task, suspect: false, refused: false }
+    const { steps } = this.#worker
+    const { call, mark, task: id, query_id: queryId, ...rest } = lost
+    const asked = { ...rest, id, queryId, suspect: false, refused: false }
     try {
       const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
-      onEnded(asked, outcome.state)
+      this.#worker.onEnded(asked, outcome.state)
     } catch (error) {
-      onTrouble(error)
+      this.#worker.onTrouble(error)
     }
   }
 
@@ -396,8 +347,10 @@ class LostAnswers {
    * it looked up the idempotency key.
    */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
-    if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)
-    this.#options.onDropped(bought)
+    const { steps, log, keyCheck } = this.#worker
+    if (bought.verdict.kind === 'answered') return steps.store(bought)
+    log.settle([bought.call.id])
+    keyCheck.forget(bought.task.id)
     return { state: 'open', waitMs: null }
   }
 }

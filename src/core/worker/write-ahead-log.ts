@@ -77,7 +77,7 @@ const ownFiles = new Set<string>()
  * database, so the allocated space suffices even if the disk fills up.
  */
 export class WriteAheadLog {
-  readonly #segments: Segment[]
+  readonly #segments: Segment[] = []
   readonly #bytes: number
   readonly #provenance: Provenance
   /** Segment with the reply to each unsettled call. */
@@ -86,28 +86,21 @@ export class WriteAheadLog {
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
-  private constructor(segments: Segment[], { bytes, provenance }: LogOptions) {
-    this.#segments = segments
+  /** Allocates the disk space. Throws if there is too little. */
+  constructor({ folder, installation, provenance, bytes }: LogOptions) {
     this.#bytes = bytes / 2
     this.#provenance = provenance
-  }
-
-  /** Allocates the disk space. Throws if there is too little. */
-  static open(options: LogOptions): WriteAheadLog {
-    const { folder, installation, bytes } = options
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const name = `${installation}-${hostname()}-${process.pid}-${Date.now().toString(36)}`
-    const segments: Segment[] = []
     try {
       for (const part of ['a', 'b']) {
         const file = join(folder, `${name}${randomBytes(2).toString('hex')}${part}${suffix}`)
-        segments.push(new Segment(file, bytes / 2))
+        this.#segments.push(new Segment(file, this.#bytes))
       }
     } catch (error) {
-      for (const segment of segments) segment.remove()
+      for (const segment of this.#segments) segment.remove()
       throw error
     }
-    return new WriteAheadLog(segments, options)
   }
 
   /** Writes a reply, which then survives a crash of this process and, after the next flush, of the machine. */
@@ -177,9 +170,11 @@ class Segment {
   readonly file: string
   #handle: number
   #generation = 0
-  #end = 0
   #pending = 0
-  #dirty = false
+  /** Offset of the next record. */
+  end = 0
+  /** True if a reply was appended after the last flush began. */
+  dirty = false
 
   constructor(file: string, bytes: number) {
     this.file = file
@@ -196,27 +191,17 @@ class Segment {
     }
   }
 
-  /** Offset of the next record. */
-  get end(): number {
-    return this.#end
-  }
-
   get free(): boolean {
     return this.#pending === 0
-  }
-
-  /** True if a reply was appended after the last flush began. */
-  get dirty(): boolean {
-    return this.#dirty
   }
 
   append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
     const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
     const pieces = body === null ? [line] : [line, body]
     // If the write fails, the next record overwrites this one.
-    this.#end += writeWhole(this.#handle, pieces, this.#end)
+    this.end += writeWhole(this.#handle, pieces, this.end)
     this.#pending += 1
-    this.#dirty = true
+    this.dirty = true
   }
 
   /** Releases one reply. A segment without unreleased replies starts over. */
@@ -232,8 +217,8 @@ class Segment {
   }
 
   async flush(): Promise<void> {
-    if (!this.#dirty) return
-    this.#dirty = false
+    if (!this.dirty) return
+    this.dirty = false
     await new Promise((resolve) => fdatasync(this.#handle, resolve))
   }
 
@@ -244,7 +229,7 @@ class Segment {
       this.remove()
       return false
     }
-    ftruncateSync(this.#handle, this.#end)
+    ftruncateSync(this.#handle, this.end)
     fdatasyncSync(this.#handle)
     closeSync(this.#handle)
     ownFiles.delete(this.file)
@@ -260,7 +245,7 @@ class Segment {
 
   #restart(): void {
     this.#generation += 1
-    this.#end = 0
+    this.end = 0
     // No record starts with a newline, so readers stop here until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
@@ -271,7 +256,7 @@ class Segment {
 
   /** Creates the file again if it was removed, by a person or by another worker while this process was frozen. */
   #recreate(): void {
-    const bytes = Buffer.alloc(this.#end)
+    const bytes = Buffer.alloc(this.end)
     readSync(this.#handle, bytes, 0, bytes.length, 0)
     try {
       const handle = openSync(this.file, 'wx+', 0o600)
@@ -439,7 +424,7 @@ export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const { installation, supplier } = mill
   const provenance = { origin: supplier.origin, api: supplier.api }
   try {
-    return WriteAheadLog.open({ folder, installation, provenance, bytes })
+    return new WriteAheadLog({ folder, installation, provenance, bytes })
   } catch (cause) {
     throw new Unreachable(
       `expected ${(bytes / 1_000_000).toFixed(1)} MB of free space in ${folder}, for ${answers} paid answers that are not in the database yet, got ${codeOf(cause) ?? 'an error'}: nothing is bought; free some space, or lower MILL_CONCURRENCY`,

@@ -145,7 +145,9 @@ describe('admission', () => {
 
   test('checks a balance of another history with a single call, and not if even that is too much', () => {
     const doubted = (remaining: number, inFlight = 0) =>
-      ask({ account: { ...known, inFlight, seen: { seq: 40, at: 0, remaining, doubted: true } } })
+      ask({
+        account: { ...known, inFlight, doubted: true, seen: { seq: 40, at: 0, remaining } },
+      })
     expect(doubted(200).grants).toMatchObject([{ probe: true }])
     expect(doubted(200, 1).grants).toEqual([])
     expect(doubted(104)).toMatchObject({

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
+import { type Reservation, saveReservation } from '../../../src/core/ledger/reserve.ts'
 import { openDesk } from './desk.ts'
 
 type Desk = Awaited<ReturnType<typeof openDesk>>
@@ -45,7 +45,7 @@ test.each([
     const both = [await desk.decide(more, [1]), await desk.decide(more, [2])] as const
     expect(both.map(({ grants }) => grants.length)).toEqual([1, 1])
     expect(await writeAtOnce(desk, 'accounts', both)).toBe(1)
-    expect(await desk.account()).toMatchObject({ reserved: 5, in_flight: 1 })
+    expect(await desk.account()).toMatchObject({ reserved: 5, inFlight: 1 })
   },
 )
 

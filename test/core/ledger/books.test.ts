@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CompiledQuery } from '../../../src/base/database/kysely.ts'
-import { type Reservation, reserving } from '../../../src/core/ledger/books.ts'
+import { type Reservation, reserving } from '../../../src/core/ledger/reserve.ts'
 import { type Settlement, settling } from '../../../src/core/ledger/settle.ts'
 import { mostBlocks, touchedRows } from '../../support/blocks.ts'
 import { freshDatabase } from '../../support/database.ts'
@@ -67,8 +67,8 @@ const settlement: Settlement = {
     newest: { seq: many, started_at_ms: 0, start_total: 0, used: 1, remaining: 9 },
     ...{ refused_keys: [], no_credit: null, slow_down: null, welcome: true },
     wrong_answers: 0,
+    prices: [{ class: '10/-', first: 1, second: 0, count: 1, cheapest: 1, tried: true }],
   },
-  prices: [{ class: '10/-', first: 1, second: 0, heard: 1, cheapest: 1, tried: true }],
   stops: [],
   calls: [
     {

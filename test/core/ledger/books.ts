@@ -1,75 +1,17 @@
-// rowOf(account): the account's row in the tables; booksOf(account, more): the ledger as it is read; waiting(id, more):
+// booksOf(account, more): the ledger as it is read; waiting(id, more):
 // a task waiting for a reservation; spender(more): the worker that buys; entry(call, more): a finished call;
 // openCall(id, more): its row.
 import type { Account } from '../../../src/core/ledger/account.ts'
 import { newAccount } from './new-account.ts'
-import type { AccountRow, Books, CostRow } from '../../../src/core/ledger/books.ts'
+import type { Books } from '../../../src/core/ledger/books.ts'
 import type { Cost } from '../../../src/core/ledger/prices.ts'
 import type { Spender } from '../../../src/core/ledger/reserve.ts'
 import type { Entry, OpenCall } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 
-export function rowOf(account: Account): AccountRow {
-  const { seen, reported: told, reportedNext: toldNext } = account
-  return {
-    seq: account.seq,
-    used_total: account.usedTotal,
-    obs_seq: seen?.seq ?? null,
-    obs_at_ms: seen?.at ?? null,
-    obs_remaining: seen?.remaining ?? null,
-    obs_doubted: seen?.doubted ?? false,
-    spent_since: account.spentSince,
-    told_seq: told?.seq ?? null,
-    told_least: leastOf(told),
-    told_untold: told?.untold ?? 0,
-    next_told_seq: toldNext?.seq ?? null,
-    next_told_least: leastOf(toldNext),
-    next_told_untold: toldNext?.untold ?? 0,
-    reserved: account.reserved,
-    in_flight: account.inFlight,
-    uncertain: account.uncertain,
-    drained_floor: account.drainedFloor,
-    blind_calls: account.blindCalls,
-    probe_granted: account.probeGranted,
-    last_probe_at_ms: account.lastProbeAt,
-    not_before_ms: account.notBefore,
-    rate_next_at_ms: account.rateNextAt,
-    slowdowns: account.slowdowns,
-    blocked_keys: account.blockedKeys,
-    keys: account.keys,
-    foreign_keys: account.foreignKeys,
-    external_now: account.external.now,
-    external_last: account.external.last,
-    day: account.day,
-    day_spent: account.daySpent,
-    month: account.month,
-    month_spent: account.monthSpent,
-  }
-}
-
-function leastOf(told: Account['reported']): number | null {
-  return told === null || told.least === Number.MAX_SAFE_INTEGER ? null : told.least
-}
-
-export function costRows(costs: ReadonlyMap<string, Cost>): CostRow[] {
-  return [...costs].map(([name, { dearest, cheapest, seen, trying, recent, earlier }]) => ({
-    class: name,
-    dearest: seen === 0 ? null : dearest,
-    cheapest: seen === 0 ? null : cheapest,
-    seen,
-    trying,
-    recent_first: recent.first,
-    recent_second: recent.second,
-    recent_count: recent.count,
-    earlier_first: earlier.first,
-    earlier_second: earlier.second,
-    earlier_count: earlier.count,
-  }))
-}
-
 export function booksOf(account: Account, more: Partial<Books> = {}): Books {
-  const nothing = { version: '1', now_ms: 1_000, floor: 0, costs: [], stops: [] }
-  return { account: rowOf(account), ...nothing, ...more }
+  const nothing = { version: '1', now_ms: 1_000, floor: 0, costs: new Map(), stops: [] }
+  return { account, ...nothing, ...more }
 }
 
 /** Enough credits, a recent balance, and a known price. */

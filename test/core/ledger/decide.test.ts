@@ -12,7 +12,7 @@ import {
   type Spender,
 } from '../../../src/core/ledger/reserve.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
-import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
+import { booksOf, known, rich, spender, waiting } from './books.ts'
 
 interface Case {
   readonly account?: Account
@@ -23,7 +23,7 @@ interface Case {
 
 function visit({ account = rich, who = {}, books = {}, tasks = [waiting(1), waiting(2)] }: Case) {
   const buyer = spender(who)
-  const costs = costRows(new Map([['10/-', known]]))
+  const costs = new Map([['10/-', known]])
   const requested = tasks.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
   const read = { requested, books: booksOf(account, { costs, ...books }), tasks }
   const decision = decideAdmission(prepareAdmission(buyer, read), new Map())
@@ -65,9 +65,7 @@ describe('a decision', () => {
     expect(steady({ who: { rateLimit: 1_000 } })).toBe(false)
     expect(steady({ account: { ...rich, day: '2025-12-31' } })).toBe(false)
     expect(steady({ account: { ...rich, drainedFloor: 100 } })).toBe(false)
-    expect(
-      steady({ books: { costs: costRows(new Map([['10/-', { ...known, seen: 29 }]])) } }),
-    ).toBe(false)
+    expect(steady({ books: { costs: new Map([['10/-', { ...known, seen: 29 }]]) } })).toBe(false)
   })
 
   test('returns tasks whose run has used up its budget', () => {

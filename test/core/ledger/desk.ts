@@ -3,12 +3,13 @@
 // for tasks 1 to 3; `desk.meanwhile(sql)` runs a change by another process before it is written.
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
-import { readBooks, type Reservation } from '../../../src/core/ledger/books.ts'
+import { readBooks } from '../../../src/core/ledger/books.ts'
 import {
   decideAdmission,
   prepareAdmission,
   reservationOf,
   type Spender,
+  type Reservation,
 } from '../../../src/core/ledger/reserve.ts'
 import { readWaiting } from '../../../src/core/ledger/waiting.ts'
 import { freshDatabase } from '../../support/database.ts'

@@ -3,15 +3,16 @@ import { sql } from 'kysely'
 import type { Database } from '../../../src/base/database/database.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { lowestBalance } from '../../../src/core/ledger/account.ts'
-import { readBooks, type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
+import { readBooks } from '../../../src/core/ledger/books.ts'
 import { openWorker } from '../../../src/core/ledger/leases.ts'
 import {
   decideAdmission,
   prepareAdmission,
   reservationOf,
+  type Reservation,
+  saveReservation,
 } from '../../../src/core/ledger/reserve.ts'
 import {
-  accountOf,
   booksChanged,
   type CallName,
   type Entry,
@@ -128,7 +129,7 @@ export class Market {
   async reserve(luck: number): Promise<void> {
     const both = this.#decisions.splice(luck % Math.max(1, this.#decisions.length), 2)
     const twice = luck % 5 === 0 ? both.slice(-1) : []
-    const before = lowestBalance(accountOf((await readBooks(this.#db, this.id)).account)) ?? 0
+    const before = lowestBalance((await readBooks(this.#db, this.id)).account) ?? 0
     const written = await Promise.all(
       [...both, ...twice].map(async (reservation) => {
         return { reservation, calls: await saveReservation(this.#db, reservation) }
@@ -250,16 +251,16 @@ export class Market {
       unread: 0,
     }
     const said = {
-      ...{ reserved: account.reserved, flying: account.in_flight, uncertain: account.uncertain },
-      ...{ used: account.used_total, spent: sums.spent, held: sums.held },
+      ...{ reserved: account.reserved, flying: account.inFlight, uncertain: account.uncertain },
+      ...{ used: account.usedTotal, spent: sums.spent, held: sums.held },
     }
     const { unread: _, ...found } = { ...sums, spent: sums.used, held: sums.unread }
     promise(isDeepStrictEqual(found, said), () => {
       return `the books say ${JSON.stringify(said)}, the calls ${JSON.stringify(found)}`
     })
     const most = this.#most ?? Infinity
-    promise(account.in_flight <= most, () => `${account.in_flight} are in flight, not ${most}`)
-    const low = lowestBalance(accountOf(account)) ?? 0
+    promise(account.inFlight <= most, () => `${account.inFlight} are in flight, not ${most}`)
+    const low = lowestBalance(account) ?? 0
     const left = this.#balance - (await this.#mayStillCharge())
     promise(low <= left, () => `the books prove ${low}, but ${left} may be left`)
   }

@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what ended since a call began is forgotten when it tells the balance',
     file: 'settle-model',
-    find: 'spentSince: account.usedTotal - newest.startTotal - newest.used,',
+    find: 'spentSince: account.usedTotal - newest.start_total - newest.used,',
     put: 'spentSince: 0,',
   },
   {
@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing is held for lost calls',
     file: 'settle',
-    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
+    find: 'if (inFlight || !washed) change.uncertain += bound',
     put: '',
   },
   {
@@ -85,14 +85,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a late answer leaves its credits held',
     file: 'settle',
-    find: 'return { ...change, uncertain: change.uncertain - bound }',
-    put: 'return change',
+    find: ' else if (!washed) change.uncertain -= bound',
+    put: '',
   },
   {
     name: 'a call that was washed out is held again',
     file: 'settle',
-    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
-    put: 'uncertain: change.uncertain + bound,',
+    find: 'if (inFlight || !washed) change.uncertain += bound',
+    put: 'change.uncertain += bound',
     seed: 8,
   },
   {
@@ -148,7 +148,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'several calls of a class never seen go out at once',
     file: 'admission',
-    find: "if (bound.unseen && this.#costs.get(request.class)?.trying === true) return 'class'",
+    find: "if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'",
     put: '',
   },
   {
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'grants of one group do not see each other in the budget',
     file: 'admission',
-    find: 'takeFrom(this.#budgets, run, bound)',
+    find: 'takeFrom(this.budgets, run, bound)',
     put: '',
   },
   {
@@ -203,14 +203,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the month counts nothing that ended',
     file: 'settle-model',
-    find: 'monthSpent: account.monthSpent + change.daySpent,',
+    find: 'monthSpent: account.monthSpent + change.day_spent,',
     put: '',
   },
   {
     name: 'one more call than the cap goes out',
     file: 'admission',
-    find: 'return this.#account.inFlight >= ',
-    put: 'return this.#account.inFlight > ',
+    find: 'const full = this.account.inFlight >= ',
+    put: 'const full = this.account.inFlight > ',
   },
   {
     name: 'what is reserved does not count against the day',
@@ -221,14 +221,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lost calls do not count against the day',
     file: 'settle',
-    find: 'daySpent: change.daySpent + bound - counted,',
+    find: 'change.day_spent += bound - counted',
     put: '',
   },
   {
     name: 'a late answer takes the credits of another day off this one',
     file: 'settle',
-    find: 'daySpent: change.daySpent + Math.max(0, now.used - counted),',
-    put: 'daySpent: change.daySpent + now.used - counted,',
+    find: 'change.day_spent += Math.max(0, used - counted)',
+    put: 'change.day_spent += used - counted',
     seed: 16,
   },
   {
@@ -291,26 +291,26 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the rate limit is ignored',
     file: 'admission',
-    find: 'if (this.#rules.rateLimit === null || ahead <= rateSlackMs) return true',
+    find: 'if (this.rules.rateLimit === null || ahead <= rateSlackMs) return true',
     put: 'return true',
   },
   {
     name: 'turns that were not taken pile up',
     file: 'admission',
-    find: 'return Math.max(this.#account.rateNextAt ?? 0, now) + 1000 / rateLimit',
-    put: 'return (this.#account.rateNextAt ?? now) + 1000 / rateLimit',
+    find: 'return Math.max(this.account.rateNextAt ?? 0, now) + 1000 / rateLimit',
+    put: 'return (this.account.rateNextAt ?? now) + 1000 / rateLimit',
   },
   {
     name: 'stops although calls in flight could tell more',
     file: 'admission',
-    find: "if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }",
+    find: "if (this.account.inFlight > 0) return { kind: 'wait', ms: soon }",
     put: '',
   },
   {
     name: 'a call that was never sent keeps its reservation',
     file: 'settle',
-    find: 'return { ...change, reserved: change.reserved - bound, inFlight: change.inFlight - 1 }',
-    put: 'return { ...change, inFlight: change.inFlight - 1 }',
+    find: 'change.reserved -= bound',
+    put: '',
   },
   {
     name: 'starts are not counted',

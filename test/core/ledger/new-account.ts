@@ -5,6 +5,7 @@ export const newAccount: Account = {
   seq: 0,
   usedTotal: 0,
   seen: null,
+  doubted: false,
   spentSince: 0,
   reported: null,
   reportedNext: null,

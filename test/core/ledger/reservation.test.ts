@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { saveReservation } from '../../../src/core/ledger/books.ts'
+import { saveReservation } from '../../../src/core/ledger/reserve.ts'
 import { answer, call, day, lost, openDesk } from './desk.ts'
 
 interface Meanwhile {
@@ -118,8 +118,8 @@ describe('a reservation', () => {
     const calls = await saveReservation(desk.db, reservation)
     expect(new Set(calls?.keys())).toEqual(new Set([1, 2, 3]))
     expect(await desk.account()).toMatchObject({
-      ...{ seq: 53, reserved: 9_900, in_flight: 5, day, day_spent: 20 },
-      drained_floor: null,
+      ...{ seq: 53, reserved: 9_900, inFlight: 5, day, daySpent: 20 },
+      drainedFloor: null,
     })
     expect(
       await desk.rows(
@@ -261,7 +261,7 @@ describe('a reservation', () => {
     await desk.meanwhile(`update accounts set month = '2026-12-01', month_spent = 70 where id = 1`)
     const reservation = await desk.decide()
     await saveReservation(desk.db, reservation)
-    expect(await desk.account()).toMatchObject({ month: '2027-01-01', month_spent: 0 })
+    expect(await desk.account()).toMatchObject({ month: '2027-01-01', monthSpent: 0 })
     expect(
       await desk.rows(
         'select month_since <= clock_timestamp() as begun from accounts where id = 1',
@@ -278,8 +278,8 @@ describe('a reservation', () => {
     expect(reservation.grants).toMatchObject([{ probe: true }])
     expect((await saveReservation(desk.db, reservation))?.size).toBe(1)
     expect(await desk.account()).toMatchObject({
-      probe_granted: true,
-      blind_calls: 1,
+      probeGranted: true,
+      blindCalls: 1,
       reserved: 5,
     })
   })

@@ -12,7 +12,7 @@ test('a worker with an expired lease is told so, and reserves nothing', async ()
   await meanwhile(`update workers set lease_until = now() - interval '1 second'`)
   const { granted, deferral: rest } = await reserve(db, buyer(), wanted)
   expect([granted.size, rest]).toEqual([0, { kind: 'no_lease' }])
-  expect(await account()).toMatchObject({ reserved: 0, in_flight: 0 })
+  expect(await account()).toMatchObject({ reserved: 0, inFlight: 0 })
 })
 
 test('of two workers that decide on the same tasks at once, one gets them, and the other decides again', async () => {
@@ -32,5 +32,5 @@ test('of two workers that decide on the same tasks at once, one gets them, and t
   expect(new Set(first?.granted.keys())).toEqual(new Set([1, 2, 3]))
   expect(second?.granted.size).toBe(0)
   expect(new Set(second?.later)).toEqual(new Set([1, 2, 3]))
-  expect(await account()).toMatchObject({ reserved: 15, in_flight: 3 })
+  expect(await account()).toMatchObject({ reserved: 15, inFlight: 3 })
 })

@@ -9,9 +9,9 @@ import {
   unknownCost,
 } from '../../../src/core/ledger/prices.ts'
 import {
-  type CallOutcome,
   type Change,
   changeOf,
+  type FinishedCall,
   type Signal,
   type SlowDown,
 } from '../../../src/core/ledger/settle.ts'
@@ -25,7 +25,7 @@ export interface Held {
 }
 
 interface Settling {
-  readonly outcomes: readonly CallOutcome[]
+  readonly outcomes: readonly FinishedCall[]
   readonly signals: readonly Signal[]
   readonly held: readonly Held[]
   readonly now: number
@@ -63,7 +63,7 @@ export function hearKey(
   change: Change,
   { key, liveKeys, now }: { key: string; liveKeys: readonly string[]; now: number },
 ): { heard: Change; keys: readonly string[]; foreign: boolean } {
-  const { newest, noCredit, used } = change
+  const { newest, no_credit: noCredit, used } = change
   const balance = newest?.remaining ?? (noCredit === null ? null : 0)
   const unchanged = { heard: change, keys, foreign: false }
   const newer = newest !== null && newest.seq > (seen?.seq ?? 0)
@@ -74,12 +74,12 @@ export function hearKey(
   const low = lowestBalance({ ...account, keys, seen, reported: told })
   if (seen !== null && low !== null) {
     const total = account.usedTotal + used
-    const high = seen.remaining + open + total - (newest?.startTotal ?? account.usedTotal)
+    const high = seen.remaining + open + total - (newest?.start_total ?? account.usedTotal)
     if (balance >= low - used && balance <= high) return { ...unchanged, keys: [...keys, key] }
     const fresh = seen.at > now - constants.oldestSightingMs
     if (fresh && liveKeys.some((one) => one !== key && keys.includes(one))) {
       return {
-        heard: { ...change, newest: null, least: null, noCredit: null, untold: used },
+        heard: { ...change, newest: null, least: null, no_credit: null, untold: used },
         keys,
         foreign: true,
       }
@@ -109,16 +109,16 @@ export function measure(
   const { newest } = change
   const { base } = stretch
   const rest = { ...stretch, base: base - washed }
-  const ended = before.seq - before.inFlight - change.inFlight
+  const ended = before.seq - before.inFlight - change.in_flight
   if (newest === null || newest.seq <= (seen?.seq ?? 0)) return { external, stretch: rest }
-  const top = newest.remaining + newest.startTotal + newest.used
+  const top = newest.remaining + newest.start_total + newest.used
   const anew = { ended, base: top - washed }
   if (!known || stretch.ended === null) return { external: { now: 0, last: null }, stretch: anew }
   const calls = ended - stretch.ended
   const { reserved, uncertain, usedTotal } = before
   const heard = [...costs.values()].filter((cost) => cost.seen > 0)
   const dearest = Math.max(...heard.map((cost) => cost.dearest))
-  const calling = (before.inFlight + change.inFlight) * dearest
+  const calling = (before.inFlight + change.in_flight) * dearest
   const held = reserved + change.reserved
   const open = (heard.length === 0 ? held : Math.min(held, calling)) + uncertain + change.uncertain
   const missing = Math.max(base, top) - newest.remaining - usedTotal - change.used - open
@@ -144,8 +144,8 @@ export function apply(
   { change, held, ...rules }: Applying,
 ): Settled {
   const prices = new Map<string, Cost>(costs)
-  for (const [name, heard] of change.prices) {
-    prices.set(name, learn(prices.get(name) ?? unknownCost, heard))
+  for (const heard of change.prices) {
+    prices.set(heard.class, learn(prices.get(heard.class) ?? unknownCost, heard))
   }
   let account = addUp(before, change)
   account = lookAtBalance(account, change)
@@ -167,11 +167,11 @@ function addUp(account: Account, change: Change): Account {
   return {
     ...account,
     reserved: account.reserved + change.reserved,
-    inFlight: account.inFlight + change.inFlight,
+    inFlight: account.inFlight + change.in_flight,
     uncertain: account.uncertain + change.uncertain,
     usedTotal: account.usedTotal + change.used,
-    daySpent: account.daySpent + change.daySpent,
-    monthSpent: account.monthSpent + change.daySpent,
+    daySpent: account.daySpent + change.day_spent,
+    monthSpent: account.monthSpent + change.day_spent,
     reported: tell(account.reported, change),
     reportedNext: tell(account.reportedNext, change),
   }
@@ -194,11 +194,11 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
   return {
     ...account,
     ...nextTold(account, newest),
-    seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
+    seen: { seq: newest.seq, at: newest.started_at_ms, remaining: newest.remaining },
     blindCalls: 0,
     probeGranted: account.probeGranted && !isOfProbe(account, newest),
     // All credits settled since this call began, without its own, computed from prefix sums of all credits used.
-    spentSince: account.usedTotal - newest.startTotal - newest.used,
+    spentSince: account.usedTotal - newest.start_total - newest.used,
   }
 }
 
@@ -220,11 +220,11 @@ function nextTold(
 /**
  * The API reported that credits are used up: none are proved to be left, unless a call that began later reported some.
  */
-function drain(account: Account, { noCredit }: Change, floor: number): Account {
+function drain(account: Account, { no_credit: noCredit }: Change, floor: number): Account {
   if (noCredit === null || isNewer(account.seen, noCredit)) return account
   return {
     ...account,
-    seen: { seq: noCredit.seq, at: noCredit.startedAt, remaining: 0 },
+    seen: { seq: noCredit.seq, at: noCredit.started_at_ms, remaining: 0 },
     drainedFloor: floor,
     blindCalls: 0,
     probeGranted: account.probeGranted && !isOfProbe(account, noCredit),
@@ -232,7 +232,10 @@ function drain(account: Account, { noCredit }: Change, floor: number): Account {
 }
 
 /** True for a call that started with the last probe or after it. */
-function isOfProbe({ lastProbeAt }: Account, { startedAt }: { startedAt: number }): boolean {
+function isOfProbe(
+  { lastProbeAt }: Account,
+  { started_at_ms: startedAt }: { started_at_ms: number },
+): boolean {
   return lastProbeAt !== null && startedAt >= lastProbeAt
 }
 
@@ -242,7 +245,7 @@ function isNewer(seen: Account['seen'], { seq }: { seq: number }): boolean {
 
 function heed(
   account: Account,
-  { refusedKeys, slowDown, welcome }: Change,
+  { refused_keys: refusedKeys, slow_down: slowDown, welcome }: Change,
   { now, jitter }: { now: number; jitter: number },
 ): Account {
   const blocked = [...new Set([...account.blockedKeys, ...refusedKeys])]
@@ -254,7 +257,7 @@ function heed(
 /** A burst of refusals counts once: only a call that began after the end of the last wait makes the next one longer. */
 function brake(
   account: Account,
-  { startedAt, waitMs, unnamed }: SlowDown,
+  { started_at_ms: startedAt, wait_ms: waitMs, unnamed }: SlowDown,
   { now, jitter }: { now: number; jitter: number },
 ): Pick<Account, 'slowdowns' | 'notBefore'> {
   const burst = account.notBefore !== null && startedAt < account.notBefore
@@ -278,7 +281,7 @@ function lower(costs: Costs, { call, class: name, bound }: Held) {
 }
 
 /** What is known about a class after several of its prices were reported. */
-function learn(cost: Cost, { peak, cheapest, tried }: ReportedCosts): Cost {
+function learn(cost: Cost, { cheapest, tried, ...peak }: ReportedCosts): Cost {
   // A call that was given up has already ended its try; the one in flight now is another.
   if (peak.count === 0) return { ...cost, trying: cost.trying && !tried }
   const recent = higher(cost.recent, peak)

@@ -7,13 +7,10 @@ import { newAccount } from './new-account.ts'
 import { readBooks } from '../../../src/core/ledger/books.ts'
 import { type Cost, noPeak } from '../../../src/core/ledger/prices.ts'
 import {
-  accountOf,
-  type CallOutcome,
+  type CallEnding,
   changeOf,
-  changeRow,
-  costsOf,
+  type FinishedCall,
   judgeTasks,
-  priceRows,
   readCalls,
   saveSettlement,
   type Settlement,
@@ -50,6 +47,7 @@ const account: fc.Arbitrary<Account> = fc.record({
       remaining: whole(1_000),
     }),
   ),
+  doubted: fc.constant(false),
   spentSince: whole(50),
   reported: maybe(told),
   reportedNext: maybe(told),
@@ -90,7 +88,7 @@ const cost: fc.Arbitrary<Cost> = fc
   .map((one) => (one.seen === 0 ? { ...one, ...unheard } : one))
 const unheard = { dearest: 0, cheapest: 0, recent: noPeak, earlier: noPeak }
 
-const ending: fc.Arbitrary<CallOutcome['now']> = fc.oneof(
+const ending: fc.Arbitrary<CallEnding> = fc.oneof(
   fc.record({
     kind: fc.constant('settled' as const),
     used: whole(70),
@@ -100,15 +98,19 @@ const ending: fc.Arbitrary<CallOutcome['now']> = fc.oneof(
   fc.constant({ kind: 'unknown' as const }),
   fc.constant({ kind: 'unsent' as const }),
 )
-const outcome: fc.Arbitrary<CallOutcome> = fc.record({
-  seq: fc.integer({ min: 1, max: 60 }),
-  startedAt: whole(400).map((s) => epoch + s * second),
-  startTotal: whole(4_000),
-  bound: whole(40),
-  class: fc.constantFrom(...classes),
-  was: fc.constantFrom('in_flight' as const, 'unknown' as const, 'washed' as const),
-  now: ending,
-})
+const inFlight = { outcome: null, washed: false }
+const unknown = { outcome: 'unknown', washed: false }
+const outcome: fc.Arbitrary<FinishedCall> = fc
+  .record({
+    start_seq: fc.integer({ min: 1, max: 60 }),
+    sent_at_ms: whole(400).map((s) => epoch + s * second),
+    start_total: whole(4_000),
+    credits_reserved: whole(40),
+    class: fc.constantFrom(...classes),
+    was: fc.constantFrom(inFlight, unknown, { ...unknown, washed: true }),
+    ending,
+  })
+  .map(({ was, ending: now, ...call }) => ({ call: { ...call, ...was }, entry: { ending: now } }))
 const signal: fc.Arbitrary<Signal> = fc.oneof(
   fc.constant({ kind: 'welcome' as const }),
   fc.record({ kind: fc.constant('key_refused' as const), key: fc.constantFrom('a', 'd', 'e') }),
@@ -138,7 +140,7 @@ const life = fc.record({
     selector: ([name]) => name,
     maxLength: 2,
   }),
-  outcomes: fc.uniqueArray(outcome, { selector: ({ seq }) => seq, maxLength: 6 }),
+  outcomes: fc.uniqueArray(outcome, { selector: ({ call }) => call.start_seq, maxLength: 6 }),
   signals: fc.array(signal, { maxLength: 4 }),
   held: fc.array(heldCall, { maxLength: 4 }),
   floor: whole(150),
@@ -219,17 +221,14 @@ test('the statement that settles calls follows the rules, whatever the ledger co
       const change = changeOf(drawn.outcomes, drawn.signals)
       const settlement: Settlement = {
         ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
-        ...{ change: changeRow(change), prices: priceRows(change) },
+        ...{ change, stops: [], calls: [], tasks: [] },
         ...{
-          stops: [],
-          calls: [],
-          tasks: [],
           runs: [{ run, spent: 0, uncertain: 0, reserved: 0 }],
         },
       }
       await saveSettlement(db, settlement, [])
       const books = await readBooks(db, id)
-      const written = accountOf(books.account)
+      const written = books.account
       const liveKeys = drawn.beside ? ['y'] : []
       const key = { key: 'z', liveKeys, now: books.now_ms }
       const { heard, keys, foreign } = hearKey(drawn.account, change, key)
@@ -265,7 +264,7 @@ test('the statement that settles calls follows the rules, whatever the ledger co
       )
       expect(stretches).toEqual([beyond.stretch])
       const known = (costs: ReadonlyMap<string, Cost>) => Object.fromEntries(costs)
-      expect(known(costsOf(books))).toEqual(known(expected.costs))
+      expect(known(books.costs)).toEqual(known(expected.costs))
       const { rows } = await sql<{ id: number; bound: number; washed: boolean }>`
         select id, credits_reserved as bound, washed_at is not null as washed
         from calls
@@ -303,7 +302,7 @@ test('a settlement based on a call that has changed since writes nothing', async
   const { call } = calls[0] ?? { call: 0 }
   const settlement: Settlement = {
     ...{ account_id: id, key: 'z', floor: 0, jitter: 0 },
-    ...{ change: { ...changeRow(change), used: 5 }, prices: [], stops: [], tasks: [] },
+    ...{ change: { ...change, used: 5 }, stops: [], tasks: [] },
     runs: [{ run, spent: 5, uncertain: 0, reserved: 0 }],
     calls: [
       {
@@ -315,7 +314,7 @@ test('a settlement based on a call that has changed since writes nothing', async
   }
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect(books.account).toMatchObject({ usedTotal: 0, uncertain: 7 })
 })
 
 test('a settlement of a call whose number the database has given to another query writes nothing', async () => {
@@ -324,7 +323,7 @@ test('a settlement of a call whose number the database has given to another quer
   const calls = settlement.calls.map((call) => ({ ...call, mark: randomUUID() }))
   const stranger = saveSettlement(db, { ...settlement, calls }, [])
   await expect(stranger).rejects.toMatchObject({ code: 'QM001' })
-  expect((await readBooks(db, id)).account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect((await readBooks(db, id)).account).toMatchObject({ usedTotal: 0, uncertain: 7 })
   await saveSettlement(db, settlement, [])
   expect((await readBooks(db, id)).account).toMatchObject({ uncertain: 0 })
 })
@@ -356,7 +355,11 @@ test('a late answer releases the reservation of its call once, even if it would 
   }
   await saveSettlement(db, { ...settlement, change: { ...settlement.change, newest } }, [])
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ uncertain: 0, used_total: 3, obs_remaining: 97 })
+  expect(books.account).toMatchObject({
+    uncertain: 0,
+    usedTotal: 3,
+    seen: { remaining: 97 },
+  })
 })
 
 test.each([
@@ -370,5 +373,5 @@ test.each([
   await by.execute(db)
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
-  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+  expect(books.account).toMatchObject({ usedTotal: 0, uncertain: 7 })
 })

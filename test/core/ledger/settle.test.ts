@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Account } from '../../../src/core/ledger/account.ts'
 import { newAccount } from './new-account.ts'
-import type { CallEnding, CallOutcome, Signal } from '../../../src/core/ledger/settle.ts'
+import type { CallEnding, FinishedCall, Signal } from '../../../src/core/ledger/settle.ts'
 import { type Held, settle } from './settle-model.ts'
 
 const base: Account = {
@@ -14,9 +14,12 @@ const base: Account = {
   inFlight: 3,
 }
 
-function outcome(seq: number, now: CallEnding, more: Partial<CallOutcome> = {}): CallOutcome {
-  const call = { startedAt: seq * 1_000, startTotal: 50, bound: 10, class: '10/-' }
-  return { seq, ...call, was: 'in_flight', now, ...more }
+function outcome(seq: number, ending: CallEnding, was: string | null = null): FinishedCall {
+  const bound = { credits_reserved: 10, class: '10/-', outcome: was, washed: false }
+  return {
+    call: { start_seq: seq, sent_at_ms: seq * 1_000, start_total: 50, ...bound },
+    entry: { ending },
+  }
 }
 
 const told = (used: number, remaining: number | null): CallEnding => ({
@@ -33,7 +36,7 @@ interface Case {
 }
 
 function write(
-  outcomes: readonly CallOutcome[],
+  outcomes: readonly FinishedCall[],
   { account = base, signals = [], held = [] }: Case = {},
 ) {
   const kept = held.map((call) => ({ ...call, class: '10/-' }))
@@ -73,13 +76,13 @@ describe('the ledger', () => {
 
   test('uses a late answer, and releases its reserved credits', () => {
     const account = { ...base, uncertain: 10, daySpent: 10 }
-    const settled = write([outcome(3, told(4, 400), { was: 'unknown' })], { account })
+    const settled = write([outcome(3, told(4, 400), 'unknown')], { account })
     expect(settled.account).toMatchObject({ uncertain: 0, spentSince: 10, reserved: 30 })
   })
 
   test('does not change the spending of a day if a call of another day is answered late', () => {
     const account = { ...base, uncertain: 10, day: '2026-01-02', daySpent: 5 }
-    const settled = write([outcome(3, told(4, null), { was: 'unknown' })], { account })
+    const settled = write([outcome(3, told(4, null), 'unknown')], { account })
     expect(settled.account.daySpent).toBe(5)
   })
 

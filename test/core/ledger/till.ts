@@ -1,5 +1,5 @@
 import type { CallRequest, Rules, RunBudgetUse } from '../../../src/core/ledger/admission.ts'
-import type { CallOutcome } from '../../../src/core/ledger/settle.ts'
+import type { FinishedCall } from '../../../src/core/ledger/settle.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'
 
@@ -139,10 +139,10 @@ export function book(
   )
 }
 
-function outcomeOf(row: Row, reply: Reply): CallOutcome {
-  const { seq, startedAt, startTotal, bound, class: name } = row
-  const was = row.outcome === null ? 'in_flight' : row.washed ? 'washed' : 'unknown'
-  return { seq, startedAt, startTotal, bound, class: name, was, now: reply.ending }
+function outcomeOf(row: Row, { ending }: Reply): FinishedCall {
+  const { seq, startedAt, startTotal, bound, class: name, outcome, washed } = row
+  const call = { start_seq: seq, sent_at_ms: startedAt, start_total: startTotal, class: name }
+  return { call: { ...call, credits_reserved: bound, outcome, washed }, entry: { ending } }
 }
 
 function mark(world: World, row: Row, { ending, task: effect }: Reply): void {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { requestsOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
 import { prepareAdmission } from '../../../src/core/ledger/reserve.ts'
-import { costsOf } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
-import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
+import { booksOf, known, rich, spender, waiting } from './books.ts'
 
 const want = (task: number, priority = 5) => ({ task, class: '10/-', priority })
 
@@ -52,11 +51,11 @@ describe('urgent tasks elsewhere', () => {
   const priorities = (floor: number) => {
     const books = booksOf(
       { ...rich, seen: { seq: 40, at: 900, remaining: 10_000 } },
-      { costs: costRows(new Map([['10/-', known]])) },
+      { costs: new Map([['10/-', known]]) },
     )
     const look = prepareAdmission(spender({ floor }), { requested: [], books, tasks: [] })
     const ready = [1, 5, 5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
-    return scarcePriorities(ready, { ...look, costs: costsOf(books) })
+    return scarcePriorities(ready, look)
   }
 
   test('are counted for each priority below the first while credits are scarce, and never otherwise', () => {

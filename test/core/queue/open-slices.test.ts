@@ -123,7 +123,7 @@ test('open slices are listed by page, for one run or for all, without slices tha
   expect(await keys(second)).toEqual(['2.1', '2.2', '2.4'])
   expect(await keys(first, { run: first, slice: 3 })).toEqual(['1.4'])
   const [, , delayed] = await listOpenSlices(db, { after: null, limit: 3, run: second })
-  expect(delayed?.delay_ms).toBeGreaterThan(3_500_000)
+  expect(delayed?.delayMs).toBeGreaterThan(3_500_000)
 })
 
 test('a page of open slices reads only their own tasks, whatever the others and the statistics', async () => {

@@ -12,7 +12,7 @@ async function openUpkeep(ledger: Ledger) {
   const said: string[] = []
   const tell = (line: string) => said.push(line)
   const worker = await Worker.open(ledger.mill, { lanes: 2, report: tell })
-  const upkeep = new Upkeep(ledger.mill, worker, { report: tell, afterRuns: closeAndJudge })
+  const upkeep = new Upkeep(worker, closeAndJudge)
   onTestFinished(async () => {
     upkeep.stop()
     await worker.cut()

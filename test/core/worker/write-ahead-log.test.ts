@@ -31,7 +31,7 @@ function openFolder(): string {
 }
 
 function openLog(folder: string, { installation = 'mill', bytes = 100_000 } = {}) {
-  return WriteAheadLog.open({ folder, installation, provenance, bytes })
+  return new WriteAheadLog({ folder, installation, provenance, bytes })
 }
 
 /** The pid of a process that has ended. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Account, lowestBalance } from '../../../../src/core/ledger/account.ts'
-import type { Reservation } from '../../../../src/core/ledger/books.ts'
+import type { Reservation } from '../../../../src/core/ledger/reserve.ts'
 import type { AccountBooks, TaskRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 

@@ -3,10 +3,8 @@ import { constants } from '../../../../src/core/ledger/account.ts'
 import { newAccount } from '../new-account.ts'
 import type { Books } from '../../../../src/core/ledger/books.ts'
 import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle.ts'
-import type { Waiting } from '../../../../src/core/ledger/waiting.ts'
-import { costRows, rowOf } from '../books.ts'
+import type { Waiting, WaitingTask } from '../../../../src/core/ledger/waiting.ts'
 import { apply } from '../settle-model.ts'
-import { changeFrom } from './change.ts'
 import { type AccountBooks, type CallRow, type RunRow, Shelf, type TaskRow } from './rows.ts'
 
 export const leaseMs = 90_000
@@ -62,11 +60,11 @@ export class Tables {
   readBooks(id: number): Books {
     const { account, costs, version } = this.account(id)
     return {
-      account: rowOf(account),
+      account,
       version: String(version),
       now_ms: this.now,
       floor: this.floorOf(id),
-      costs: costRows(costs),
+      costs,
       stops: [],
     }
   }
@@ -77,7 +75,7 @@ export class Tables {
     return { lease_live: this.isLive(worker), tasks }
   }
 
-  #waiting(account: number, task: TaskRow): Waiting['tasks'][number] {
+  #waiting(account: number, task: TaskRow): WaitingTask {
     const run = this.run(task.run)
     const { id, query, state, notBefore, version } = task
     return {
@@ -100,7 +98,7 @@ export class Tables {
     return null
   }
 
-  listPurse(): Waiting['tasks'][number]['list'] {
+  listPurse(): WaitingTask['list'] {
     const { listBudget: budget } = this
     if (budget === null) return null
     const sum = (of: 'spent' | 'uncertain' | 'reserved') =>
@@ -182,7 +180,7 @@ export class Tables {
       )
     })
     const settled = apply(account, costs, {
-      change: changeFrom(settlement),
+      change: settlement.change,
       held: held.map((call) => ({ ...call, call: call.id })),
       ...{ now: this.now, jitter: 0, floor: Math.max(settlement.floor, this.floorOf(id)) },
     })

@@ -1,6 +1,6 @@
 import type { StoredAnswer } from '../../../../src/base/answer.ts'
 import { constants, lowestBalance } from '../../../../src/core/ledger/account.ts'
-import type { Reservation } from '../../../../src/core/ledger/books.ts'
+import type { Reservation } from '../../../../src/core/ledger/reserve.ts'
 import { promise } from '../promise.ts'
 import type { Observed } from './plan.ts'
 import type { AccountBooks, CallRow, Shelf } from './rows.ts'
