@@ -198,7 +198,7 @@ const listBudget = sql`
   ) end`
 
 /** The worker's own lease, and the tasks that it wants to buy, with the facts that the decision needs. */
-export type Waiting = Awaited<ReturnType<typeof readWaiting>>
+type Waiting = Awaited<ReturnType<typeof readWaiting>>
 
 // True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
 // lost answer may still arrive.

@@ -46,7 +46,7 @@ export async function openBackend(store: QueueStore, id: string) {
   }
 }
 
-export type Backend = Awaited<ReturnType<typeof openBackend>>
+type Backend = Awaited<ReturnType<typeof openBackend>>
 
 // BullMQ's classes are generic over the backend, with Redis as the default. Our calls work on both backends.
 const onPostgres = createPostgresBackend as never

@@ -6,8 +6,6 @@ import { only, readRows } from '../../base/database/sql-file.ts'
 import { newestReading } from './list-facts.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-export type QueryFacts = NonNullable<Awaited<ReturnType<typeof readQueryFacts>>>
-
 export async function readQueryFacts(db: Database, id: string) {
   const found = await db
     .selectFrom('queries')
