@@ -20,16 +20,10 @@ await runCommand<EnqueueFlags>(
         .argument('<file...>', 'CSV files, patterns in quotes, or - for standard input')
         .option('--as <name>', 'name of the list (default: the file name)')
         .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
-        .option('--language <codes>', 'hl; each comma-separated value makes a separate query')
-        .option('--country <codes>', 'gl; each comma-separated value makes a separate query')
-        .option(
-          '--num <numbers>',
-          'results per query, 1 to 100; each comma-separated value makes a separate query',
-        )
-        .option(
-          '--device <kinds>',
-          'desktop, mobile, tablet; each comma-separated value makes a separate query',
-        )
+        .option('--language <codes>', 'hl values, separated by commas; one query for each value')
+        .option('--country <codes>', 'gl values, separated by commas; one query for each value')
+        .option('--num <numbers>', 'results per query, 1 to 100; one query for each value')
+        .option('--device <kinds>', 'desktop, mobile, tablet; one query for each value')
         .option('--priority <number>', '1 (first) to 9')
         .option('--tags <tags>', 'labels, separated by commas')
         .option('--max-age <duration>', 'answers younger than this are reused; 0 reuses none')
@@ -43,17 +37,11 @@ await runCommand<EnqueueFlags>(
         .option('--no-header', 'the file has no header; columns are numbered')
         .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
         .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
-        .option(
-          '--sheet <name>',
-          'table in a spreadsheet or archive; all turns each table into a list',
-        )
+        .option('--sheet <name>', 'table in a spreadsheet or archive; all makes each one a list')
         .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
         .option('--numbering <what>', 'strip removes the numbers and bullets in front of queries')
         .option('--comments <what>', 'skip leaves out lines that begin with "# " or //')
-        .option(
-          '--match-types <what>',
-          'strip removes the signs of "phrase", [exact] and +broad matches',
-        )
+        .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad match signs')
         .option('--join', 'add to the list with this name, even if it came from another file')
         .option('--drop', 'cancel open queries that are no longer in the list')
         .option('--keep', 'buy open queries that are no longer in the list'),

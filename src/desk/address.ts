@@ -31,7 +31,7 @@ export class PageAddress {
     const text = this.part(name)
     const id = Number(text)
     if (/^\d{1,15}$/.test(text) && id > 0) return id
-    throw new NotThere(`${name}: expected a number, got ${quoted(text)}.`)
+    throw new NotThere(`There is no ${name} ${quoted(text)}; specify a number.`)
   }
 
   uuid(name: string): string {

@@ -2,7 +2,7 @@
 // Behaviour of BullMQ that querymill depends on, so that an upgrade that changes it is noticed.
 import type { Queue, Worker } from 'bullmq'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type Backend, openBackend } from '../../src/core/queue/bullmq.ts'
+import { openBackend } from '../../src/core/queue/bullmq.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { freshUrl } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close()
 })
 
-async function open(backend: TestBackend): Promise<Backend> {
+async function open(backend: TestBackend): ReturnType<typeof openBackend> {
   const redisUrl = backend.redisUrl()
   if (redisUrl !== null) {
     const door = await openBackend({ redisUrl }, 'pins')

@@ -197,9 +197,6 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-/** The worker's own lease, and the tasks that it wants to buy, with the facts that the decision needs. */
-type Waiting = Awaited<ReturnType<typeof readWaiting>>
-
 // True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
 // lost answer may still arrive.
 const isBusy = sql<boolean>`(

@@ -46,8 +46,6 @@ export async function openBackend(store: QueueStore, id: string) {
   }
 }
 
-type Backend = Awaited<ReturnType<typeof openBackend>>
-
 // BullMQ's classes are generic over the backend, with Redis as the default. Our calls work on both backends.
 const onPostgres = createPostgresBackend as never
 

@@ -26,7 +26,10 @@ describe('a column every', () => {
       const { queries, rejected } = await read(`q,every\nshoes,${cell}\nhats,5d\n`)
       expect(queries.map(({ query }) => query.q)).toEqual(['hats'])
       expect(rejected).toMatchObject([
-        { line: 2, reason: 'every is not an interval such as "3d", "weekly" or "monthly"' },
+        {
+          line: 2,
+          reason: 'the value of every is not an interval such as "3d", "weekly" or "monthly"',
+        },
       ])
     },
   )

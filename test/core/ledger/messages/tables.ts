@@ -3,7 +3,7 @@ import { constants } from '../../../../src/core/ledger/account.ts'
 import { newAccount } from '../new-account.ts'
 import type { Books } from '../../../../src/core/ledger/books.ts'
 import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle.ts'
-import type { Waiting, WaitingTask } from '../../../../src/core/ledger/waiting.ts'
+import type { readWaiting, WaitingTask } from '../../../../src/core/ledger/waiting.ts'
 import { apply } from '../settle-model.ts'
 import { type AccountBooks, type CallRow, type RunRow, Shelf, type TaskRow } from './rows.ts'
 
@@ -69,7 +69,11 @@ export class Tables {
     }
   }
 
-  readWaiting(account: number, worker: number, ids: readonly number[]): Waiting {
+  readWaiting(
+    account: number,
+    worker: number,
+    ids: readonly number[],
+  ): Awaited<ReturnType<typeof readWaiting>> {
     const found = ids.flatMap((id) => this.shelf.tasks.get(id) ?? [])
     const tasks = found.map((task) => this.#waiting(account, task))
     return { lease_live: this.isLive(worker), tasks }
