@@ -8,6 +8,8 @@ import { freshUrl } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'
 import { patienceMs } from '../support/patience.ts'
 
+type Backend = Awaited<ReturnType<typeof openBackend>>
+
 interface Note {
   readonly text: string
 }
@@ -18,7 +20,7 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close()
 })
 
-async function open(backend: TestBackend): ReturnType<typeof openBackend> {
+async function open(backend: TestBackend): Promise<Backend> {
   const redisUrl = backend.redisUrl()
   if (redisUrl !== null) {
     const door = await openBackend({ redisUrl }, 'pins')
