@@ -456,39 +456,34 @@ export interface RequestedTask {
   readonly priority: number
 }
 
-interface ReadyTask extends RequestedTask {
+export interface ReadyTask extends RequestedTask {
   readonly run: number
-}
-
-interface SortedTasks {
-  readonly ready: readonly ReadyTask[]
-  readonly gone: number[]
-  readonly later: number[]
-  readonly reused: { task: number; search: number }[]
 }
 
 /** Finds out which requested tasks must still be bought. The database decides, so duplicates are discarded. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
-): SortedTasks {
+) {
   const ready: ReadyTask[] = []
-  const sorted: SortedTasks = { ready, gone: [], later: [], reused: [] }
+  const gone: number[] = []
+  const later: number[] = []
+  const reused: { task: number; search: number }[] = []
   const asked = new Set<string>()
   for (const want of requested) {
     const task = found.get(want.task)
-    if (task === undefined || task.state !== 'open' || !task.run_open) sorted.gone.push(want.task)
-    else if (task.busy || !task.due || asked.has(task.query_id)) sorted.later.push(want.task)
+    if (task === undefined || task.state !== 'open' || !task.run_open) gone.push(want.task)
+    else if (task.busy || !task.due || asked.has(task.query_id)) later.push(want.task)
     else if (task.fresh !== null) {
-      sorted.reused.push({ task: want.task, search: task.fresh })
-      sorted.gone.push(want.task)
+      reused.push({ task: want.task, search: task.fresh })
+      gone.push(want.task)
     } else {
       asked.add(task.query_id)
       ready.push({ ...want, run: task.run_id })
     }
   }
   ready.sort((a, b) => a.priority - b.priority)
-  return sorted
+  return { ready, gone, later, reused }
 }
 
 /** Number of calls above the floor below which credits are scarce. Urgency matters only while credits are scarce. */
