@@ -10,7 +10,6 @@ import type { Search } from './schemas.ts'
 export interface PaidSearch {
   readonly key: FoundKey
   readonly search: Search
-  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal
   /** Time on the `performance.now()` clock by which the request must be answered or given up. */
   readonly deadline: number

@@ -37,7 +37,6 @@ export async function openTables(connectionString: string, size = 8) {
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
 }
 
-/** Returns the database URL in the settings, or starts the embedded database. */
 export async function findDatabase({ databaseUrl, home }: Config): Promise<string> {
   if (databaseUrl !== null) return databaseUrl
   const { ensurePostgres } = await import('../base/embedded/postgres.ts')

@@ -41,7 +41,6 @@ export interface ListedKey {
   readonly revoked_at: Date | null
 }
 
-/** One key's usage on one day (UTC). */
 export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credits'> {
   readonly day: string
   readonly key_id: number
@@ -120,7 +119,6 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Adds prepaid credits, and returns the new balance. */
   async topUp({ account, credits }: { account: number; credits: number }): Promise<number> {
     const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts set quota = quota + $2

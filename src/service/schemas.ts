@@ -193,7 +193,6 @@ function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
 }
 
-/** Accepts a whole number in any notation. */
 function wholeParam(
   name: string,
   [minimum, maximum, usual]: readonly [number, number, number],

@@ -14,7 +14,6 @@ type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
 const documentation = 'https://docs.example.com/errors'
 const error = { code: 'INVALID_REQUEST', message: 'A fault on purpose', documentation }
-/** Share of the results that remains. */
 const depths: Partial<Record<NightFault, number>> = { empty: 0, shallow: 0.1 }
 
 export async function openFront(behind: string, credits: number) {

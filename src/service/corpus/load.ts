@@ -14,7 +14,6 @@ import { root } from '../../base/root.ts'
 /** PostgreSQL cannot store NUL characters and lone surrogates. */
 const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
 
-/** A page, as in a line of a corpus file. */
 export const documentShape = z.object({
   url: z.url({ protocol: /^https?$/ }).max(4096),
   title: storable.max(2000),
@@ -58,7 +57,6 @@ export async function* readLines(path: string, shown: string): AsyncGenerator<st
 
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
 
-/** Loads the shipped corpus, unless it is loaded already. */
 export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')

@@ -75,7 +75,6 @@ function noEngine(retryAfter: string | null = null): Refusal {
   return new Refusal(503, problem, { 'retry-after': retryAfter ?? '60' })
 }
 
-/** Adds a result, unless it is not a web page. */
 function addResult(byKey: Map<string, OrganicResult>, result: EnginePage['results'][number]): void {
   const { url, title, content } = result
   const address = parseUrl(url)

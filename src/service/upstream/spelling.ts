@@ -138,7 +138,6 @@ function areNeighbours(one: string, other: string): boolean {
   return a >= 0 && b >= 0 && Math.abs((a % 11) - (b % 11)) <= 1 && Math.abs(rows) <= 1
 }
 
-/** Replaces a word, joins two words, or splits a word. */
 export type Correction = Interpretation['corrections'][number]
 
 /** Joins two halves of a word, such as `anim ation`, if at least one half is not a word. */
