@@ -150,7 +150,7 @@ const settleText = `
 /** Number of seconds for which an idempotency key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** Returns the stored answer, or claims the right to answer. Waits while another request has a claim within its lease. */
+/** Returns the stored answer, or claims the right to answer. Waits while another request holds a claim. */
 export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: number) {
   const { gone, idempotencyKey: key } = order
   const asked = hash('sha256', identityOf(order.search), 'buffer')

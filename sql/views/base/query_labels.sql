@@ -15,7 +15,7 @@ left join (
   select list_queries.query_id, array_agg(label) as labels
   from list_queries
   join lists on lists.id = list_queries.list_id
-  -- A query that was missing from the last reading of its list is no longer in the list.
+  -- A query counts as removed if it was missing when its list was last read.
   join (
     select list_id, max(last_seen) as last_seen
     from list_queries

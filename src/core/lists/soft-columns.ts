@@ -20,7 +20,7 @@ export interface ColumnFindings {
   readonly decimals: ReadonlyMap<number, DecimalSign>
 }
 
-/** Examines whole columns, such as priorities or weights, before their values can reject queries. */
+/** Examines whole columns, such as priorities or weights, before their values can cause queries to be rejected. */
 export class Survey {
   readonly #tallies: ReturnType<typeof emptyTally>[]
   readonly #decide: (style: NumberStyle) => DecimalSign | null

@@ -21,7 +21,7 @@ interface Parameter {
 }
 
 export interface Question {
-  /** Name of the question's file. For a variant, a dash and the variant's name follow, as in `keyword-history`. */
+  /** Name of the question's file. A variant's name is appended with a dash, as in `keyword-history`. */
   readonly name: string
   /** The file's first line, which states the question in words. */
   readonly asks: string

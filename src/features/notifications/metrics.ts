@@ -52,7 +52,7 @@ const described = {
     'Nights of the schedule since its last good one, including those in progress.',
     'schedule',
   ],
-  nights_suspect: ['Runs of the list that ended in the last seven days and are suspect.', 'list'],
+  nights_suspect: ['Suspect runs of the list that ended in the last seven days.', 'list'],
   last_night_suspect: ["1 while the list's newest ended run is suspect.", 'list'],
   forecast_day_credits: ['Credits forecast for the 24 hours after the last forecast.'],
   forecast_days_to_floor: [

@@ -57,7 +57,7 @@ export function startNotices(
   }
 }
 
-// After a single tick, no other process may be there to send notices. The tick waits, but ends before the next tick.
+// After a single tick, there might be no other process to send notices. The tick waits, but ends before the next tick.
 const sendWithinMs = 15_000
 
 /** Performs one check at the end of a tick. After a time limit, leaves the rest to the next process. */

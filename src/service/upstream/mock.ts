@@ -18,7 +18,7 @@ const hosts = [
 ] as const
 type Angle = readonly [title: string, about: string]
 const angles: readonly [Angle, ...Angle[]] = [
-  ['A complete guide', 'from the first steps to what only few people know'],
+  ['A complete guide', 'from the first steps to what only a few people know'],
   ['Questions and answers', 'what readers ask most often, and what our editors answer'],
   ['Compared and explained', 'a side-by-side comparison of the common options'],
   ['Examples', 'a collection to look at, to copy and to change'],
