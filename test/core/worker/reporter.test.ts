@@ -61,7 +61,7 @@ describe('a drain', () => {
     expect(said).toEqual([
       expect.stringMatching(
         new RegExp(
-          `^waiting for 1 call by worker \\d+ \\(.*, process ${dead.pid}\\): .*its lease ends at ${rows[0]?.until} `,
+          `^waiting for 1 call by worker \\d+ \\(.*, process ${dead.pid}\\); .*its lease ends at ${rows[0]?.until}, `,
         ),
       ),
     ])
