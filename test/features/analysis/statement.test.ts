@@ -277,7 +277,7 @@ describe('the statement of an account', () => {
 const wholeStatement = 'select * from analysis.statement order by account, line'
 
 const waiting =
-  "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%Stores the lines%'"
+  "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%Stores the final lines%'"
 
 interface LiveCall {
   readonly used: number
