@@ -170,10 +170,11 @@ describe('the forecast', () => {
     const soon = new Date(Date.now() + hour)
     const read = readCron(`${soon.getUTCMinutes()} ${soon.getUTCHours()} * * *`)
     if (read.kind === 'problem') throw new Error(read.problem)
+    const lastRenewal = new Date(soon.setUTCSeconds(0, 0) - 24 * hour)
     const { rows } = await sql<{ most: number }>`
       select max(credits_remaining + credits_used) as most
       from calls
-      where sent_at >= now() - interval '23 hours 1 minute'`.execute(database.db)
+      where sent_at >= ${lastRenewal}`.execute(database.db)
     const found = await forecast({ renewal: read.cron })
     expect(found.renewal?.balance).toBe(rows[0]?.most)
     expect(stepsOf(found).find(({ kind }) => kind === 'renewal')?.after).toBe(rows[0]?.most)
