@@ -35,7 +35,7 @@ describe('npm run expand', () => {
     expect(stdout).toMatch(
       /^round 2 found \d+\.\d new domains per credit, compared with \d+\.\d in the previous round$/m,
     )
-    expect(stdout).toContain('8 of 8 credits are used')
+    expect(stdout).toContain('8 of 8 credits have been used')
   })
 
   test('reports the same to a program in one object', async () => {
@@ -91,7 +91,7 @@ describe('npm run expand', () => {
     expect(api.charges()).toHaveLength(2 + 4)
     expect(await type('4')).toMatchObject({
       code: 3,
-      stdout: expect.stringContaining('4 of 4 credits are used'),
+      stdout: expect.stringContaining('4 of 4 credits have been used'),
     })
   })
 
