@@ -82,7 +82,7 @@ async function readBudgets({ db, config, supplier }: Mill) {
 
 function formatBudgets(rows: Awaited<ReturnType<typeof readBudgets>>): string {
   if (rows.length === 0) {
-    return `No budgets are set; to set one, use MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N or enqueue --budget N`
+    return `No budgets are set; to set one, use MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, or enqueue --budget N`
   }
   const cells = rows.map(({ of, since, ...row }) => [
     ...[of, since ?? '', row.budget, row.gone, row.left],

@@ -100,7 +100,10 @@ describe('the budget given to retry', () => {
       )
       await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
       const refused = await run('retry', [...selection, '--budget', '3', '--yes'], mill.env)
-      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('got 3, although 4 are') })
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('got 3, although 4 are'),
+      })
       expect(await mill.states()).toEqual({ failed: 24 })
       const { code } = await run('retry', [...selection, '--budget', '5', '--yes'], mill.env)
       expect(code).toBe(0)
