@@ -11,6 +11,16 @@ import { late, within } from '../../base/waiting.ts'
 /** Where jobs are stored: a pool whose search path is BullMQ's schema, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
+/** Common interface of both backends. No other code knows which backend is in use. */
+export interface Backend {
+  readonly name: 'postgres' | 'redis'
+  queue<Data>(name: string): Queue<Data>
+  worker<Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number): Worker<Data>
+  /** Undoes delays set by a worker whose clock ran ahead. */
+  undoLeaps(): Promise<void>
+  close(): Promise<void>
+}
+
 // A dead worker is noticed within the lock duration plus two checks. The lock can be short, because the database
 // decides what to buy, so delivering a slice twice is harmless. A job may stall almost any number of times, because a
 // stall is not the job's fault. Workers wait at most nine seconds for the last slices of a dead worker.
@@ -25,11 +35,11 @@ const patience = {
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
 /** Opens the backend. `id` separates the queues of several databases that share one Redis server. */
-export async function openBackend(store: QueueStore, id: string) {
+export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
   if ('pool' in store) {
     const { pool } = store
     return {
-      name: 'postgres' as const,
+      name: 'postgres',
       ...clientsOf({ connection: pool }, onPostgres),
       undoLeaps: () => undoLeaps(openDatabase(pool), leap),
       close: async () => undefined,
@@ -38,7 +48,7 @@ export async function openBackend(store: QueueStore, id: string) {
   const connection = await openRedis(store.redisUrl)
   // The braces keep all keys for a queue in one slot of a Redis cluster.
   return {
-    name: 'redis' as const,
+    name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
     // Redis uses its own clock, so there are no timestamps to repair.
     undoLeaps: async () => undefined,
@@ -49,7 +59,7 @@ export async function openBackend(store: QueueStore, id: string) {
 // BullMQ's classes are generic over the backend, with Redis as the default. Our calls work on both backends.
 const onPostgres = createPostgresBackend as never
 
-function clientsOf(shared: QueueOptions, backend?: never) {
+function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
   return {
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
     worker: <Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number) => {
