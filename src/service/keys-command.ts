@@ -18,7 +18,6 @@ export interface KeysOptions {
   readonly grace?: string
 }
 
-/** An action's output: JSON for programs, lines for people, and a hint for stderr. */
 interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]

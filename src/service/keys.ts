@@ -231,9 +231,14 @@ export class Keys {
         used as (
           update keys
           set last_used_at = now()
-          from found
-          where keys.id = found.id
-            and coalesce(last_used_at < now() - interval '1 minute', true)
+          -- Concurrent requests must neither wait for each other here nor deadlock.
+          where id in (
+            select id
+            from keys
+            where id in (select id from found)
+              and coalesce(last_used_at < now() - interval '1 minute', true)
+            for no key update skip locked
+          )
         )
         select * from found`,
       values: [hashes],

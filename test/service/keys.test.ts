@@ -36,6 +36,20 @@ describe('keys and how they are sent (section 5)', () => {
     expect((await shop.ask(tea)).headers['www-authenticate']).toBe('Bearer')
   })
 
+  test('a key is accepted while another transaction changes its row', async () => {
+    const { key, id } = await shop.service.keys.create({ kind: 'test' })
+    const { pool } = await openTables(shop.databaseUrl, 1)
+    const other = await pool.connect()
+    try {
+      await other.query('begin')
+      await other.query('select from keys where id = $1 for no key update', [id])
+      expect((await shop.ask(tea, key)).status).toBe(200)
+    } finally {
+      other.release(true)
+      await pool.end()
+    }
+  })
+
   test('42: a live key counts against its plan', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
     expect((await shop.ask(`${tea}&num=100`, key)).json.credits_remaining).toBe(990)
