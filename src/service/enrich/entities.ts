@@ -41,7 +41,7 @@ let tagger: Promise<typeof nlpFunction> | undefined
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   // Loaded on first use, because loading takes a third of a second.
   const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
-  return [q, tellingSentences(texts).join(' ')].flatMap((text) => typed(nlp, text))
+  return [q, ...tellingSentences(texts)].flatMap((sentence) => typed(nlp, sentence))
 }
 
 // Most texts have none of these tags, and the check for a tag is much cheaper than extracting names.
@@ -51,9 +51,14 @@ const kinds = [
   ['organizations', 'Organization', '#Organization'],
 ] as const
 
-function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
-  const document = nlp(text)
-  return kinds.flatMap(([method, type, tags]) => {
+// Pages repeat their sentences in the answers to many queries, and the tagger is the most expensive part of an answer.
+const tagged = new Map<string, NamedEntity[]>()
+
+function typed(nlp: typeof nlpFunction, sentence: string): NamedEntity[] {
+  const before = tagged.get(sentence)
+  if (before !== undefined) return before
+  const document = nlp(sentence)
+  const entities = kinds.flatMap(([method, type, tags]) => {
     if (!document.has(tags)) return []
     const names = document[method]().out('array') as string[]
     // The tagger mistakes short words and abbreviations for companies.
@@ -61,6 +66,9 @@ function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
       .map((name) => ({ name: tidy(name), type }))
       .filter(({ name }) => name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name))
   })
+  if (tagged.size === 5000) tagged.clear()
+  tagged.set(sentence, entities)
+  return entities
 }
 
 function tidy(name: string): string {

@@ -74,11 +74,11 @@ export const ranking = `
         + case when documents.subject then 0.15 else 0 end
         + case when documents.lang = $9 then 0.2 else 0 end
         -- Bounded, because repeated words matter less than the title.
-        + ts_rank_cd(held_words, $2::tsquery, 32)
+        -- Matched first, because most candidates lack some words, and covers are expensive to look for.
+        + case when held_words @@ $2::tsquery then ts_rank_cd(held_words, $2::tsquery, 32) else 0 end
         -- A member of an interface ranks below the interface, unless the query has a dot.
         - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
-        + 0.2 * word_similarity($1, lower(documents.title))
-        + similarity(regexp_replace(documents.head, ' [-|] .*$', ''), $1) as score
+        + 1.2 * similarity(regexp_replace(documents.head, ' [-|] .*$', ''), $1) as score
     from candidates
     join documents using (id)
     -- Decompressed once instead of in each function that reads it.
