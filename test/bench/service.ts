@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
@@ -22,6 +23,8 @@ export interface ServiceFigures {
   /** Like `live`, after half a year of requests of the account. */
   readonly liveLater: Speed
   readonly corpusSeconds: number
+  /** Load averages of the machine over a minute, before and after. */
+  readonly load: readonly number[]
 }
 
 export interface Speed {
@@ -47,19 +50,24 @@ interface Load {
 /** Measures on a new database on the given server, prints a table, and drops the database. */
 export async function benchService(databaseUrl: string): Promise<ServiceFigures> {
   return await withScratch(databaseUrl, async (url) => {
-    const figures = { ...(await measureReal(url)), canned: await measureCanned() }
+    const before = round(loadavg()[0] ?? 0)
+    const measured = { ...(await measureReal(url)), canned: await measureCanned() }
+    const figures = { ...measured, load: [before, round(loadavg()[0] ?? 0)] }
     for (const name of ['canned', 'mock', 'live', 'liveAlone', 'live100', 'liveLater'] as const) {
       const { calls, perSecond, p50, p95, p99, cpuMs } = figures[name]
       say(
         `${name.padEnd(10)} ${calls} calls  ${perSecond}/s  p50 ${p50} ms  p95 ${p95} ms  p99 ${p99} ms  cpu of the service ${cpuMs ?? '?'} ms each`,
       )
     }
+    say(
+      `load       ${figures.load.join(' and ')} (one-minute averages of the machine before and after; 0 is idle)`,
+    )
     say(`corpus     loaded and first answer in ${figures.corpusSeconds} s`)
     return figures
   })
 }
 
-async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'canned'>> {
+async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'canned' | 'load'>> {
   const tables = await openTables(databaseUrl, 1)
   const keys = new Keys(tables.pool)
   const live = await keys.create({ kind: 'live', plan: 'unlimited' })
@@ -120,7 +128,10 @@ async function measureCanned(): Promise<Speed> {
   }
 }
 
-/** Every query of the shipped list in several forms, so that consecutive requests always differ. */
+const endings =
+  ', support, example, browser, tutorial, guide, reference, polyfill, specification, demo, performance, accessibility, security, mobile, safari, firefox, chrome, syntax, property, values, events, animation, layout, module, async, error, debugging, testing, compatibility, fallback, detection, history, draft, standard, interface, method, element, attribute, default, nested, dynamic, responsive, legacy, modern, experimental'
+
+/** Every query of the shipped list with each ending, so that no query is asked twice in one benchmark. */
 function readQueries(): string[] {
   const text = readFileSync(join(root, 'inputs', 'keywords.csv'), 'utf8')
   const words = text
@@ -128,9 +139,7 @@ function readQueries(): string[] {
     .split('\n')
     .slice(1)
     .map((line) => line.split(',')[0] ?? '')
-  return ['', ' support', ' example', ' browser'].flatMap((ending) =>
-    words.map((word) => word + ending),
-  )
+  return endings.split(',').flatMap((ending) => words.map((word) => word + ending))
 }
 
 async function warmAndRun(load: Load): Promise<Speed> {
@@ -138,14 +147,17 @@ async function warmAndRun(load: Load): Promise<Speed> {
   return await run(load)
 }
 
+/** Number of queries so far, so that each run continues where the one before ended. */
+let asked = 0
+
 async function run({ url, pid, key, calls, lanes, num = 10, queries }: Load): Promise<Speed> {
   const pool = new Pool(url, { connections: lanes })
   const times: number[] = []
-  let next = 0
+  const first = asked
   const lane = async () => {
-    while (next < calls) {
-      const number = next
-      next += 1
+    while (asked < first + calls) {
+      const number = asked
+      asked += 1
       const q = queries?.[number % queries.length] ?? `query ${number}`
       const start = performance.now()
       const { statusCode, body } = await pool.request({
