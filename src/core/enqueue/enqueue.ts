@@ -3,7 +3,7 @@
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
 import { OverBudget } from '../../base/errors.ts'
-import { removeRejects, writeRejects } from '../lists/rejects.ts'
+import { rejectsPath, removeRejects, writeRejects } from '../lists/rejects.ts'
 import { streamName } from '../lists/source.ts'
 import type { Mill } from '../mill.ts'
 import { type AskPerson, askToBuy, type EnqueueFlags, type Intake } from './flags.ts'
@@ -79,22 +79,23 @@ async function keepRejects(
   { lists }: Plans,
 ): Promise<(string | null)[]> {
   const files: (string | null)[] = []
-  for (const [index, { list: name, rejected, run, heading }] of lists.entries()) {
-    const order = intake.orders[index]
-    const { path, shown } =
-      order?.from.kind === 'file' ? order.from : { path: null, shown: streamName }
-    const sheet = order?.reading.sheet === undefined ? null : (heading?.sheet ?? null)
-    const list = { path, name, sheet, home: mill.config.home }
+  for (const [index, { rejected, run, heading }] of lists.entries()) {
+    const { from, reading } = intake.orders[index] ?? {}
+    const sheet = reading?.sheet === undefined ? null : heading?.sheet
+    const [path, shown] =
+      from?.kind === 'file' ? [rejectsPath(from.path, sheet), from.shown] : [null, streamName]
     if (rejected === 0) {
-      await removeRejects(list)
+      if (path !== null) await removeRejects(path)
       files.push(null)
       continue
     }
-    const written = await writeRejects(list, () => rejectedLines(mill.db, run))
+    const problem = path === null ? null : await writeRejects(path, rejectedLines(mill.db, run))
+    const file = problem === null ? path : null
+    const why = problem === null ? '' : `, because no file could be written (${problem})`
     prompts.say(
-      `${count(rejected, 'line')} of ${shown} rejected: see ${written.path ?? `the table rejected_lines, run ${run}, because no file could be written (${written.reason})`}`,
+      `${count(rejected, 'line')} of ${shown} rejected: see ${file ?? `the table rejected_lines, run ${run}${why}`}`,
     )
-    files.push(written.path)
+    files.push(file)
   }
   return files
 }

@@ -60,7 +60,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const folder = callerFolder(env)
   const as = flags.as === undefined ? undefined : typedName(flags.as)
   const configs = join(workplace, 'inputs', 'config')
-  const { files, skipped } = await findFiles({ args, folder, config: configs, as })
+  const { files, skipped } = findFiles({ args, folder, config: configs, as })
   const lists = (await Promise.all(files.map((file) => listsOf(file, reading)))).flat()
   refuseTwins(lists, flags.as)
   const settings = {
