@@ -52,7 +52,7 @@ function nameOf({ kind, name, at }: Step): string {
 }
 
 function walk(input: ForecastInput, balance: number, price: PriceKind): readonly Step[] {
-  const spending = new Spending(input, balance, price)
+  const spending = createSpending(input, balance, price)
   const known = input.groups.map(knownGroup)
   for (const work of input.open) spending.buyOpen(work)
   const events = [
@@ -197,82 +197,70 @@ interface Leftover {
   readonly waits: string | null
 }
 
-class Spending {
-  readonly steps: Step[] = []
-  readonly #input: ForecastInput
-  readonly #price: PriceKind
+/** Spends the balance step by step. */
+function createSpending(input: ForecastInput, initial: number, price: PriceKind) {
+  const { now, dayOf, monthOf, perMinute, floor, prices } = input
+  const steps: Step[] = []
   /** Credits used from the budgets for days, months and lists. */
-  readonly #spent = new Map<string, number>()
-  #balance: number
-  #left: Leftover[] = []
+  const spent = new Map([
+    [`day ${dayOf(now)}`, input.spentToday],
+    [`month ${monthOf(now)}`, input.spentThisMonth],
+    ...input.lists.map(({ list, month, gone }) => [`list ${list} ${month}`, gone] as const),
+  ])
+  let balance = initial
+  let leftovers: Leftover[] = []
 
-  constructor(input: ForecastInput, balance: number, price: PriceKind) {
-    this.#input = input
-    this.#price = price
-    this.#balance = balance
-    const { now, dayOf, monthOf } = input
-    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
-    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
-    for (const { list, month, gone } of input.lists) this.#spent.set(`list ${list} ${month}`, gone)
-  }
-
-  buyOpen({ run, list, month, left, classes }: OpenWork): void {
+  function buyOpen({ run, list, month, left, classes }: OpenWork): void {
     const portions = new Map(classes.map(({ class: name, tasks }) => [name, tasks]))
-    const about = { kind: 'run', name: String(run), list, at: this.#input.now, fresh: 0 } as const
-    this.#buy(about, { list: null, month, budget: left, portions })
+    const about = { kind: 'run', name: String(run), list, at: now, fresh: 0 } as const
+    buy(about, { list: null, month, budget: left, portions })
   }
 
-  buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
+  function buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
+    const { schedule: name, listName, list, at, budget } = night
     // A night replaces an older night of its list, unless the schedule keeps every night.
-    if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
-    const { dayOf, monthOf } = this.#input
-    const now = [dayOf(night.at), monthOf(night.at)]
-    if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
-      this.#buyLeft(night.at)
-    }
-    const { fresh, portions } = askNight(known, night, this.#balance > this.#input.floor)
-    const { schedule: name, listName: list, at } = night
-    const about = { kind: 'night' as const, name, list, at, fresh }
-    const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
-    this.#buy(about, rest, part)
+    if (!night.keepsOld) leftovers = leftovers.filter((left) => left.list !== list)
+    const begun = [dayOf(at), monthOf(at)]
+    if (leftovers.some(({ waits }) => waits !== null && !begun.includes(waits))) buyLeftovers(at)
+    const { fresh, portions } = askNight(known, night, balance > floor)
+    const about = { kind: 'night' as const, name, list: listName, at, fresh }
+    buy(about, { list, month: dayOf(at).slice(0, 7), budget, portions }, part)
   }
 
   /** Sets the balance to the credits that the plan provides. Leftover tasks are bought first. */
-  renew(at: number, balance: number): void {
-    this.#balance = balance
+  function renew(at: number, after: number): void {
+    balance = after
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
-    this.steps.push({ kind: 'renewal', name: '', list: '', at, ...none, after: balance })
-    this.#buyLeft(at)
+    steps.push({ kind: 'renewal', name: '', list: '', at, ...none, after })
+    buyLeftovers(at)
   }
 
-  #buyLeft(at: number): void {
-    const waiting = this.#left
-    this.#left = []
-    for (const { step, ...rest } of waiting) this.#buy({ ...step, at, fresh: 0 }, rest)
+  function buyLeftovers(at: number): void {
+    const waiting = leftovers
+    leftovers = []
+    for (const { step, ...rest } of waiting) buy({ ...step, at, fresh: 0 }, rest)
   }
 
-  #buy(
+  function buy(
     about: Pick<Step, 'kind' | 'name' | 'list' | 'at' | 'fresh'>,
     { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
     part = 1,
   ): void {
-    const { dayOf, monthOf, perMinute, ...input } = this.#input
     const today = `day ${dayOf(about.at)}`
     const thisMonth = `month ${monthOf(about.at)}`
     const ofList = `list ${about.list} ${month}`
     const most = input.lists.find((one) => one.list === about.list)?.budget ?? null
     const limits = {
       budget: budget ?? Infinity,
-      list: this.#leftOf(ofList, most),
-      day: this.#leftOf(today, input.dailyBudget),
-      month: this.#leftOf(thisMonth, input.monthlyBudget),
-      floor: Math.max(0, this.#balance - input.floor) * part,
+      list: leftOf(ofList, most),
+      day: leftOf(today, input.dailyBudget),
+      month: leftOf(thisMonth, input.monthlyBudget),
+      floor: Math.max(0, balance - floor) * part,
     }
-    const limit = Math.min(...Object.values(limits))
-    const { bought, credits, rest } = this.#spend(portions, limit)
-    this.#balance -= credits
+    const { bought, credits, rest } = spend(portions, Math.min(...Object.values(limits)))
+    balance -= credits
     for (const name of [today, thisMonth, ofList]) {
-      this.#spent.set(name, (this.#spent.get(name) ?? 0) + credits)
+      spent.set(name, (spent.get(name) ?? 0) + credits)
     }
     const asked = [...portions.values()].reduce((sum, queries) => sum + queries, 0)
     const cut = rest.size === 0 ? null : tightest(limits)
@@ -281,27 +269,27 @@ class Spending {
       ...about,
       ...{ asked, bought, cut },
       credits: Math.round(credits),
-      after: Math.round(this.#balance),
+      after: Math.round(balance),
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
-    this.steps.push(step)
+    steps.push(step)
     // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
-    this.#left.push({ step, list, month, budget: left, portions: rest, waits })
+    leftovers.push({ step, list, month, budget: left, portions: rest, waits })
   }
 
-  #leftOf(name: string, budget: number | null): number {
-    return Math.max(0, (budget ?? Infinity) - (this.#spent.get(name) ?? 0))
+  function leftOf(name: string, budget: number | null): number {
+    return Math.max(0, (budget ?? Infinity) - (spent.get(name) ?? 0))
   }
 
-  #spend(portions: ReadonlyMap<string, number>, limit: number) {
+  function spend(portions: ReadonlyMap<string, number>, limit: number) {
     let bought = 0
     let credits = 0
     const rest = new Map<string, number>()
     for (const [name, queries] of portions) {
-      const each = this.#input.prices.get(name)?.[this.#price] ?? 0
+      const each = prices.get(name)?.[price] ?? 0
       // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
@@ -311,6 +299,8 @@ class Spending {
     }
     return { bought, credits, rest }
   }
+
+  return { steps, buyOpen, buyNight, renew }
 }
 
 /** Tracks when queries were last bought, including purchases that the forecast assumes. */

@@ -9,7 +9,7 @@ import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, lastLineEnd } from './encoding.ts'
 import { refuseForeign } from './foreign.ts'
 import { type ReadOptions, refuseOtherShape } from './options.ts'
-import { type ListPiece, Reader } from './reader.ts'
+import { createReader, type ListPiece } from './reader.ts'
 import { type ColumnFindings, noticesOf, sameFindings, Survey } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
 
@@ -37,7 +37,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
   const survey = new Survey(dialect, options)
   for (const cells of rows) survey.look(cells)
   const verdict = known ?? survey.verdict()
-  const reader = new Reader(source, { dialect, verdict }, options)
+  const { read, ...reader } = createReader(source, { dialect, verdict }, options)
   return {
     heading: {
       file: source.file ?? source.shown,
@@ -55,7 +55,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
       ...noticesOf(dialect, verdict),
       ...contentNotice(rows, dialect),
     ],
-    pieces: readAll(source, decode(all, encoding, source), reader),
+    pieces: readAll(source, decode(all, encoding, source), read),
     /** After the last piece, returns the findings with which the list must be read again, or null. */
     again: () => {
       const last = reader.survey.verdict()
@@ -103,9 +103,9 @@ function guessed(shown: string, label: string, text: Buffer): Misuse {
 async function* readAll(
   source: Source,
   pieces: AsyncIterable<Buffer>,
-  reader: Reader,
+  read: ReturnType<typeof createReader>['read'],
 ): AsyncGenerator<ListPiece> {
-  for await (const piece of pieces) yield* reader.read(piece, false)
-  yield* reader.read(Buffer.alloc(0), true)
+  for await (const piece of pieces) yield* read(piece, false)
+  yield* read(Buffer.alloc(0), true)
   await source.check()
 }

@@ -15,19 +15,17 @@ import {
 import { isComment } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
 import { Cutter, type ListRecord } from './records.ts'
-import { contentOf, type ListedQuery, type Rejection, Rows } from './rows.ts'
+import { contentOf, createRowReader, type ListedQuery, type Rejection, type Row } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
 import type { Source } from './source.ts'
 import { filledCells, isNumber } from './values.ts'
 
-interface FoundRows {
-  readonly queries: ListedQuery[]
-  readonly rejected: Rejection[]
-  /** Number of lines that contained queries. */
-  usable: number
+/** Queries and rejected lines, with the number of lines that contained queries. */
+function noRows() {
+  return { queries: [] as ListedQuery[], rejected: [] as Rejection[], usable: 0 }
 }
 
-export interface ListPiece extends Readonly<FoundRows> {
+export interface ListPiece extends Readonly<ReturnType<typeof noRows>> {
   /** Number of the last line that was read. */
   readonly line: number
 }
@@ -40,89 +38,77 @@ interface Findings {
   readonly verdict: ColumnFindings
 }
 
-export class Reader {
-  readonly headersAgain: number[] = []
-  readonly survey: Survey
-  readonly #cutter: Cutter
-  readonly #options: ReadOptions
-  readonly #known: Findings
-  readonly #headers: Headers
-  readonly #hiddenRows: ReadonlySet<number> | undefined
-  #columns: Columns
-  #rows: Rows
-  #blankBefore = false
-  #line = 0
+/** Returns the function that reads the next text, and what is found while reading. */
+export function createReader(
+  { shown, hiddenRows }: Pick<Source, 'shown' | 'hiddenRows'>,
+  { dialect, verdict }: Findings,
+  options: ReadOptions,
+) {
+  const headersAgain: number[] = []
+  const survey = new Survey(dialect, options)
+  const cutter = new Cutter(dialect.delimiter, shown, options.firstLine)
+  const judge = createHeaderJudge(shown, dialect, options)
+  let columns = dialect.columns
+  let readRow = createRowReader(columns, verdict, options)
+  let blankBefore = false
+  let newest = 0
 
-  constructor({ shown, hiddenRows }: Source, known: Findings, options: ReadOptions) {
-    const { dialect, verdict } = known
-    this.#known = known
-    this.#cutter = new Cutter(dialect.delimiter, shown, options.firstLine)
-    this.#options = options
-    this.#headers = new Headers(shown, dialect, options)
-    this.#hiddenRows = hiddenRows
-    this.#columns = dialect.columns
-    this.#rows = new Rows(dialect.columns, verdict, options)
-    this.survey = new Survey(dialect, options)
-  }
-
-  *read(piece: Buffer, last: boolean): Generator<ListPiece> {
-    const { records, broken, bytes } = this.#cutter.push(piece, last)
-    const from = this.#known.dialect.headerLine ?? 0
-    let found: FoundRows = { queries: [], rejected: [], usable: 0 }
+  function* read(piece: Buffer, last: boolean): Generator<ListPiece> {
+    const { records, broken, bytes } = cutter.push(piece, last)
+    const from = dialect.headerLine ?? 0
+    let found = noRows()
     for (const record of records) {
       const { line } = record
-      if (line > this.#line) this.#line = line
+      if (line > newest) newest = line
       if (line <= from) continue
-      const reason = this.#readRecord(record, found)
-      if (reason !== undefined) {
+      const row = readRecord(record)
+      if (typeof row === 'string') {
         const content = contentOf(bytes.toString('utf8', record.start, record.end))
-        found.rejected.push({ line, reason, content })
+        found.rejected.push({ line, reason: row, content })
+      } else if (row !== undefined) {
+        found.usable++
+        for (const query of row) found.queries.push(query)
       }
       if (found.queries.length < mostQueries) continue
-      yield { ...found, line: this.#line }
-      found = { queries: [], rejected: [], usable: 0 }
+      yield { ...found, line: newest }
+      found = noRows()
     }
     for (const { line, reason, content } of broken) {
       if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
     }
-    yield { ...found, line: this.#line }
+    yield { ...found, line: newest }
   }
 
-  /** Returns the reason if the record is rejected. */
-  #readRecord({ cells, line }: ListRecord, found: FoundRows): string | undefined {
-    const judgement = this.#headers.judge(cells, this.#blankBefore, line)
+  function readRecord({ cells, line }: ListRecord): Row {
+    const judgement = judge(cells, blankBefore, line)
     if (judgement !== 'row') {
-      this.#blankBefore = false
+      blankBefore = false
       if (judgement === 'either')
         return 'a column name at the start of a block, which may be a header or a query'
-      this.#beginBlock(judgement, line)
+      beginBlock(judgement, line)
       return undefined
     }
-    const row = this.#rowOf(cells, line)
-    this.#blankBefore = row === undefined
-    if (row === undefined) return undefined
-    if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
-    if (typeof row === 'string') return row
-    found.usable++
-    for (const query of row) found.queries.push(query)
-    return undefined
+    const row = readCells(cells, line)
+    blankBefore = row === undefined
+    if (row !== undefined && columns === dialect.columns) survey.look(cells)
+    return row
   }
 
-  #rowOf(cells: readonly string[], line: number): ReturnType<Rows['read']> {
-    if (this.#hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
-    const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
-    return skipped ? 'a comment' : this.#rows.read(cells, line)
+  function readCells(cells: readonly string[], line: number): Row {
+    if (hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
+    const skipped = options.comments === 'skip' && isComment(cells[0] ?? '')
+    return skipped ? 'a comment' : readRow(cells, line)
   }
 
-  #beginBlock(columns: Columns, line: number): void {
-    this.headersAgain.push(line)
-    if (columns === this.#columns) return
-    this.#columns = columns
-    const { verdict, dialect } = this.#known
+  function beginBlock(found: Columns, line: number): void {
+    headersAgain.push(line)
+    if (found === columns) return
+    columns = found
     const none = { ignored: new Map(), decimals: new Map() }
-    const own = columns === dialect.columns ? verdict : none
-    this.#rows = new Rows(columns, own, this.#options)
+    readRow = createRowReader(columns, columns === dialect.columns ? verdict : none, options)
   }
+
+  return { read, survey, headersAgain }
 }
 
 interface Header {
@@ -136,73 +122,59 @@ type RowOrHeader = 'row' | 'either' | Columns
 const mark = 0xfeff
 
 /** Detects further headers, which occur in exports with several blocks and in concatenated files. */
-class Headers {
-  readonly #shown: string
-  readonly #options: ReadOptions
-  readonly #known: Header[]
-  readonly #names: ReadonlySet<string>
-  #now: Header
-
-  constructor(shown: string, { header, columns }: Header, options: ReadOptions) {
-    this.#shown = shown
-    this.#options = options
-    this.#now = { header: withoutMark(header), columns }
-    this.#known = header.length === 0 ? [] : [this.#now]
-    this.#names = new Set(header.map(plainName).filter((name) => name !== ''))
-  }
+function createHeaderJudge(shown: string, { header, columns }: Header, options: ReadOptions) {
+  let now: Header = { header: withoutMark(header), columns }
+  const known = header.length === 0 ? [] : [now]
+  const names = new Set(header.map(plainName).filter((name) => name !== ''))
 
   /** Must be fast, because it is called for every record. The first cell identifies nearly all rows. */
-  judge(cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader {
+  return (cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader => {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
     const bare = marked ? withoutMark(cells) : cells
-    for (const known of this.#known) {
-      if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
-      if (begins || bare.length > 1) return this.#begin(known)
+    for (const one of known) {
+      if (bare[0] !== one.header[0] || !isSame(bare, one.header)) continue
+      if (begins || bare.length > 1) return begin(one)
     }
-    if (!begins || this.#options.header === false) return 'row'
-    const { header, columns } = this.#now
-    if (isTitle(header)) return isTitle(bare) ? columns : 'row'
-    if (columns.width > 1) return this.#judgeNames(bare, line)
+    if (!begins || options.header === false) return 'row'
+    if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
+    if (now.columns.width > 1) return judgeNames(bare, line)
     // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and so a header.
-    return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
+    return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
   }
 
-  #begin(header: Header): Columns {
-    this.#now = header
-    return header.columns
+  function begin(found: Header): Columns {
+    now = found
+    return found.columns
   }
 
-  #namesQueries(cell = ''): boolean {
-    const { header, columns } = this.#now
+  function namesQueries(cell = ''): boolean {
     const name = plainName(cell)
-    return (name !== '' && name === plainName(header[columns.query] ?? '')) || isQueryName(cell)
+    const isSameName = name !== '' && name === plainName(now.header[now.columns.query] ?? '')
+    return isSameName || isQueryName(cell)
   }
 
   /** Most cells must be column names, because a row may contain the word "keyword". */
-  #judgeNames(cells: readonly string[], line: number): RowOrHeader {
+  function judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = filledCells(cells)
-    if (filled.length < 2 || filled.some(isNumber)) return 'row'
-    if (!filled.some((cell) => this.#namesQueries(cell))) return 'row'
-    const names = filled.filter(
-      (cell) => readMeaning(cell) !== undefined || this.#names.has(plainName(cell)),
+    if (filled.length < 2 || filled.some(isNumber) || !filled.some(namesQueries)) return 'row'
+    const named = filled.filter(
+      (cell) => readMeaning(cell) !== undefined || names.has(plainName(cell)),
     )
-    if (names.length <= filled.length / 2) {
-      return this.#namesQueries(cells[this.#now.columns.query]) ? 'either' : 'row'
+    if (named.length <= filled.length / 2) {
+      return namesQueries(cells[now.columns.query]) ? 'either' : 'row'
     }
-    const { column } = this.#options
+    const { column, map } = options
     const reading = readHeader(cells, column)
     if (reading.kind !== 'columns') {
       const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
       throw new Misuse(
-        `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
+        `${shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
       )
     }
-    const { map } = this.#options
-    const columns = mapColumns(reading.columns, cells, { shown: this.#shown, map })
-    const header = { header: cells, columns }
-    this.#known.push(header)
-    return this.#begin(header)
+    const found = { header: cells, columns: mapColumns(reading.columns, cells, { shown, map }) }
+    known.push(found)
+    return begin(found)
   }
 }
 

@@ -82,31 +82,23 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
   return columns.width > 2 || cells.some(isNumber)
 }
 
-export class Rows {
-  readonly #layout: Columns
-  readonly #options: ReadOptions
-  readonly #decimals: ColumnFindings['decimals']
-  readonly #requests: Requests
-  readonly #columns: ReadonlyMap<string, ListColumn>
-  readonly #tagColumns: readonly number[]
-  /** Attributes that all queries share; null if a column sets attributes. */
-  readonly #same: Checked<About> | null
+/** The queries of a record or the reason why it is rejected; undefined for an empty record. */
+export type Row = readonly ListedQuery[] | string | undefined
 
-  constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
-    this.#layout = columns
-    this.#options = options
-    this.#decimals = decimals
-    const others = columns.others.filter(({ index }) => !ignored.has(index))
-    this.#columns = new Map(others.map((column) => [column.role, column]))
-    this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    this.#requests = new Requests(this.#columns, options.defaults)
-    this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
-  }
+export function createRowReader(
+  columns: Columns,
+  { ignored, decimals }: ColumnFindings,
+  options: ReadOptions,
+) {
+  const { matchTypes, formulas, numbering, defaults } = options
+  const others = columns.others.filter(({ index }) => !ignored.has(index))
+  const byRole = new Map<string, ListColumn>(others.map((column) => [column.role, column]))
+  const tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
+  const readRequests = createRequestReader(byRole, defaults)
+  // If no column sets attributes, all queries share them.
+  const same = others.every(({ role }) => isRequestRole(role)) ? readAbout([]) : null
 
-  /** Returns a record's queries or the reason why it is rejected; undefined for an empty record. */
-  read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
-    const { matchTypes, formulas, numbering } = this.#options
-    const columns = this.#layout
+  return (cells: readonly string[], line: number): Row => {
     const given = cells[columns.query]
     if ((given === undefined || given === '') && isBlank(cells)) return undefined
     if (cells.length !== columns.width) {
@@ -117,9 +109,9 @@ export class Rows {
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
     if (isTotal(text.value, columns, cells)) return 'a total of the lines above, not a query'
-    const asked = this.#requests.read(cells)
+    const asked = readRequests(cells)
     if (!asked.ok) return asked.reason
-    const about = this.#same ?? this.#about(cells)
+    const about = same ?? readAbout(cells)
     if (!about.ok) return about.reason
     const shown = given === text.value ? null : (given ?? '')
     const shared = { line, about: about.value, given: shown }
@@ -128,62 +120,60 @@ export class Rows {
     return asked.value.map((rest) => queryOf(text.value, rest, shared))
   }
 
-  #about(cells: readonly string[]): Checked<About> {
-    const { defaults } = this.#options
-    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
+  function readAbout(cells: readonly string[]): Checked<About> {
+    const priority = checkPriority(String(defaults.priority ?? cellOf(cells, 'priority')))
     if (!priority.ok) return priority
-    const weight = this.#weight(cells)
+    const weight = readWeight(cells)
     if (!weight.ok) return weight
-    const target = this.#checked(cells, 'target', checkTarget)
+    const target = checkCell(cells, 'target', checkTarget)
     if (!target.ok) return target
-    const every = this.#checked(cells, 'every', checkEvery)
+    const every = checkCell(cells, 'every', checkEvery)
     if (!every.ok) return every
-    const age = this.#checked(cells, 'max_age', checkMaxAge)
+    const age = checkCell(cells, 'max_age', checkMaxAge)
     if (!age.ok) return age
     return good({
       priority: priority.value,
       weight: weight.value,
       target: target.value,
-      tags: this.#tags(cells),
-      cpc: this.#number(cells, 'cpc'),
-      difficulty: this.#number(cells, 'difficulty'),
+      tags: tagsOf(cells),
+      cpc: numberOf(cells, 'cpc'),
+      difficulty: numberOf(cells, 'difficulty'),
       everyDays: every.value,
       maxAgeMs: age.value,
     })
   }
 
-  #checked<T>(cells: readonly string[], role: string, check: (cell: string) => Checked<T | null>) {
-    return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
+  function checkCell<T>(cells: readonly string[], role: string, check: Check<T | null>) {
+    return byRole.has(role) ? check(cellOf(cells, role)) : none
   }
 
-  #tags(cells: readonly string[]): readonly string[] {
-    const { tags } = this.#options.defaults
-    if (this.#tagColumns.length === 0) return tags
-    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
-    return own.length === 0 ? tags : [...new Set([...tags, ...own])]
+  function tagsOf(cells: readonly string[]): readonly string[] {
+    const own = tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
+    return own.length === 0 ? defaults.tags : [...new Set([...defaults.tags, ...own])]
   }
 
   /** An invalid number in a tool's column does not reject the query. */
-  #weight(cells: readonly string[]): Checked<number | null> {
-    const column = this.#columns.get('weight')
+  function readWeight(cells: readonly string[]): Checked<number | null> {
+    const column = byRole.get('weight')
     if (column === undefined) return none
-    if (column.tool === true) return good(this.#number(cells, 'weight'))
-    return checkWeight(cells[column.index] ?? '', this.#decimals.get(column.index) ?? '.')
+    if (column.tool === true) return good(numberOf(cells, 'weight'))
+    return checkWeight(cells[column.index] ?? '', decimals.get(column.index) ?? '.')
   }
 
-  #number(cells: readonly string[], role: string): number | null {
-    const index = this.#columns.get(role)?.index
+  function numberOf(cells: readonly string[], role: string): number | null {
+    const index = byRole.get(role)?.index
     if (index === undefined) return null
-    return readNumber(cells[index] ?? '', this.#decimals.get(index) ?? '.') ?? null
+    return readNumber(cells[index] ?? '', decimals.get(index) ?? '.') ?? null
   }
 
-  #cell(cells: readonly string[], role: string): string {
-    const index = this.#columns.get(role)?.index
-    if (index === undefined) return ''
-    const cell = cells[index] ?? ''
+  function cellOf(cells: readonly string[], role: string): string {
+    const index = byRole.get(role)?.index
+    const cell = index === undefined ? '' : (cells[index] ?? '')
     return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
+
+type Check<T> = (cell: string) => Checked<T>
 
 const none = good(null)
 
@@ -219,48 +209,39 @@ const mostRequests = 10_000
 const mostOfOne = 20_000
 
 /** Reads the request parameters of rows. Several values of one parameter multiply the queries. */
-class Requests {
-  readonly #columns: ReadonlyMap<string, ListColumn>
-  readonly #defaults: Defaults
-  readonly #read: readonly number[]
-  readonly #checks: Record<RequestRole, (text: string) => Checked<Query[RequestRole]>>
-  readonly #known = new Map<string, Checked<readonly Requested[]>>()
-  #kept = 0
-
-  constructor(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
-    refuseTooMany(defaults)
-    this.#columns = columns
-    this.#defaults = defaults
-    // A code in one of our own columns is sent as given. A code in a tool's column must be known.
-    this.#checks = {
-      location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
-      hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
-      gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
-      num: checkNum,
-      device: checkDevice,
-    }
-    this.#read = requestRoles.flatMap((role) => {
-      const column = columns.get(role)
-      return column === undefined || defaults[role].length > 0 ? [] : [column.index]
-    })
+function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
+  refuseTooMany(defaults)
+  // A code in one of our own columns is sent as given. A code in a tool's column must be known.
+  const checks: Record<RequestRole, Check<Query[RequestRole]>> = {
+    location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
+    hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
+    gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
+    num: checkNum,
+    device: checkDevice,
   }
+  const read = requestRoles.flatMap((role) => {
+    const column = columns.get(role)
+    return column === undefined || defaults[role].length > 0 ? [] : [column.index]
+  })
+  const known = new Map<string, Checked<readonly Requested[]>>()
+  let kept = 0
 
   /** Rows with the same parameters share one result. */
-  read(cells: readonly string[]): Checked<readonly Requested[]> {
+  return (cells: readonly string[]): Checked<readonly Requested[]> => {
     let key = ''
-    for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
-    const before = this.#known.get(key)
+    for (const index of read) key += `${cells[index] ?? ''}\u001f`
+    const before = known.get(key)
     if (before !== undefined) return before
-    const asked = this.#multiply(cells)
-    this.#kept += asked.ok ? asked.value.length : 1
-    if (this.#kept <= mostRequests) this.#known.set(key, asked)
+    const asked = multiply(cells)
+    kept += asked.ok ? asked.value.length : 1
+    if (kept <= mostRequests) known.set(key, asked)
     return asked
   }
 
-  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
+  function multiply(cells: readonly string[]): Checked<readonly Requested[]> {
     let rests: Partial<Query>[] = [{}]
     for (const role of requestRoles) {
-      const values = this.#values(role, cells)
+      const values = valuesOf(role, cells)
       if (!values.ok) return values
       if (rests.length * values.value.length > mostOfOne)
         return bad(`expands to more than ${mostOfOne} queries`)
@@ -270,16 +251,18 @@ class Requests {
   }
 
   /** Returns the distinct values of a parameter, from its flag or, without a flag, from the cell. */
-  #values(role: RequestRole, cells: readonly string[]): Checked<readonly Query[RequestRole][]> {
-    const fixed = this.#defaults[role]
-    if (fixed.length > 0) return good(fixed)
-    const column = this.#columns.get(role)
+  function valuesOf(
+    role: RequestRole,
+    cells: readonly string[],
+  ): Checked<readonly Query[RequestRole][]> {
+    if (defaults[role].length > 0) return good(defaults[role])
+    const column = columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
     const isEmpty = role === 'device' && isGap(cell)
     const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
     const values = new Set<Query[RequestRole]>()
     for (const part of parts) {
-      const checked = this.#checks[role](part)
+      const checked = checks[role](part)
       if (!checked.ok) return checked
       values.add(checked.value)
     }
