@@ -8,9 +8,9 @@ import { type Dialect, show } from './columns.ts'
 import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, lastLineEnd } from './encoding.ts'
 import { refuseForeign } from './foreign.ts'
-import { type ReadOptions, refuseOtherShape } from './options.ts'
+import type { ReadOptions } from './options.ts'
 import { createReader, type ListPiece } from './reader.ts'
-import { type ColumnFindings, noticesOf, sameFindings, Survey } from './soft-columns.ts'
+import { type ColumnFindings, createSurvey, noticesOf, sameFindings } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
 
 export type { ColumnFindings, ListPiece }
@@ -32,9 +32,15 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   if (options.delimiter === undefined) refuseForeign(text, source.shown, options)
   const { dialect, rows, candidates } = findDialect(text, source.shown, options)
-  refuseOtherShape(source.shown, options, dialect)
+  const { width } = dialect.columns
+  // If the number of columns has changed since the flags were stored, the stored column numbers may be wrong.
+  if (options.width !== undefined && options.width !== width) {
+    throw new Misuse(
+      `expected ${source.shown} to have ${options.width} columns, as it did when its format was last confirmed, got ${width}; enqueue the list by hand once to confirm the new format`,
+    )
+  }
   const [, runnerUp] = candidates
-  const survey = new Survey(dialect, options)
+  const survey = createSurvey(dialect, options)
   for (const cells of rows) survey.look(cells)
   const verdict = known ?? survey.verdict()
   const { read, ...reader } = createReader(source, { dialect, verdict }, options)

@@ -16,7 +16,7 @@ import { isComment } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
 import { Cutter, type ListRecord } from './records.ts'
 import { contentOf, createRowReader, type ListedQuery, type Rejection, type Row } from './rows.ts'
-import { type ColumnFindings, Survey } from './soft-columns.ts'
+import { type ColumnFindings, createSurvey } from './soft-columns.ts'
 import type { Source } from './source.ts'
 import { filledCells, isNumber } from './values.ts'
 
@@ -45,7 +45,7 @@ export function createReader(
   options: ReadOptions,
 ) {
   const headersAgain: number[] = []
-  const survey = new Survey(dialect, options)
+  const survey = createSurvey(dialect, options)
   const cutter = new Cutter(dialect.delimiter, shown, options.firstLine)
   const judge = createHeaderJudge(shown, dialect, options)
   let columns = dialect.columns
