@@ -23,40 +23,34 @@ const mostRows = 5_000
 const mostBytes = 4_000_000
 
 /** Sends rows in batches. One batch is filled while the previous batch is in flight. */
-export class Sender {
+export function createSender(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
   // The two batches alternate, so that no memory has to be allocated.
-  #gathering: Lot
-  #travelling: Lot
-  #sent: Promise<void> = Promise.resolve()
-  readonly #send: (lot: Lot) => Promise<void>
+  let gathering = new Lot(labels)
+  let travelling = new Lot(labels)
+  let sent: Promise<void> = Promise.resolve()
 
-  constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
-    this.#send = send
-    this.#gathering = new Lot(labels)
-    this.#travelling = new Lot(labels)
+  async function swap(): Promise<void> {
+    await sent
+    const full = gathering
+    gathering = travelling
+    travelling = full
+    gathering.clear()
+    if (full.rows > 0) sent = awaitedLater(send(full))
   }
 
-  /** Waits only while both batches are full. */
-  async add(queries: readonly ListedQuery[]): Promise<void> {
-    for (const query of queries) this.#gathering.add(query)
-    const { rows, bytes } = this.#gathering
-    if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
-  }
+  return {
+    /** Waits only while both batches are full. */
+    async add(queries: readonly ListedQuery[]): Promise<void> {
+      for (const query of queries) gathering.add(query)
+      const { rows, bytes } = gathering
+      if (rows >= mostRows || bytes >= mostBytes) await swap()
+    },
 
-  /** Sends the remaining rows, and throws any earlier failure. */
-  async end(): Promise<void> {
-    await this.#swap()
-    await this.#sent
-  }
-
-  async #swap(): Promise<void> {
-    await this.#sent
-    const full = this.#gathering
-    this.#gathering = this.#travelling
-    this.#travelling = full
-    this.#gathering.clear()
-    if (full.rows === 0) return
-    this.#sent = awaitedLater(this.#send(full))
+    /** Sends the remaining rows, and throws any earlier failure. */
+    async end(): Promise<void> {
+      await swap()
+      await sent
+    },
   }
 }
 
@@ -148,56 +142,55 @@ class Lot {
   }
 }
 
+export type Stage = ReturnType<typeof createStage>
+
 /** A list that is being staged in temporary tables. Await `end` before the list is planned. */
-export class Stage extends Sender {
-  readonly number: number
-  readonly #connections: Connections
-  readonly #labels: readonly string[]
+export function createStage(connections: Connections, number: number, labels: readonly string[]) {
+  const sender = createSender(async (lot) => {
+    await Promise.all([
+      insertRows(connections, 'staged_wanted', { number, lot }),
+      insertRows(connections, 'staged_held', { number, lot }),
+    ])
+  }, labels)
 
-  constructor(connections: Connections, number: number, labels: readonly string[]) {
-    super(async (lot) => {
-      await Promise.all([
-        insertRows(connections, 'staged_wanted', { number, lot }),
-        insertRows(connections, 'staged_held', { number, lot }),
-      ])
-    }, labels)
-    this.number = number
-    this.#connections = connections
-    this.#labels = labels
-  }
-
-  async reject(lines: readonly Rejection[]): Promise<void> {
-    const table = sql.id(stageName('staged_rejected', this.number))
-    for (let start = 0; start < lines.length; start += mostRows) {
-      const some = JSON.stringify(lines.slice(start, start + mostRows))
-      await sql`
-        insert into ${table} (line, reason, content)
-        select line, reason, content
-        from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
-      `.execute(this.#connections.wanted)
-    }
-  }
-
-  /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
-  async addMembers(list: number): Promise<number> {
-    const wanted = stageName('staged_wanted', this.number)
-    const insert = statement('stage_members', { list, labels: this.#labels }, { wanted })
-    const { numAffectedRows } = await this.#connections.wanted.executeQuery(insert)
-    return Number(numAffectedRows ?? 0)
-  }
-
-  /** Creates empty tables, and drops the tables of an earlier reading. */
-  async start(): Promise<void> {
-    await this.end()
-    await this.drop()
-    await makeTables(this.#connections, this.number)
-  }
-
-  async drop(): Promise<void> {
+  async function drop(): Promise<void> {
     for (const table of stagedTables) {
-      const { schema } = connectionOf(this.#connections, table)
-      await schema.dropTable(stageName(table, this.number)).ifExists().execute()
+      const { schema } = connectionOf(connections, table)
+      await schema.dropTable(stageName(table, number)).ifExists().execute()
     }
+  }
+
+  return {
+    ...sender,
+    number,
+    drop,
+
+    async reject(lines: readonly Rejection[]): Promise<void> {
+      const table = sql.id(stageName('staged_rejected', number))
+      for (let start = 0; start < lines.length; start += mostRows) {
+        const some = JSON.stringify(lines.slice(start, start + mostRows))
+        await sql`
+          insert into ${table} (line, reason, content)
+          select line, reason, content
+          from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+        `.execute(connections.wanted)
+      }
+    },
+
+    /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
+    async addMembers(list: number): Promise<number> {
+      const wanted = stageName('staged_wanted', number)
+      const insert = statement('stage_members', { list, labels }, { wanted })
+      const { numAffectedRows } = await connections.wanted.executeQuery(insert)
+      return Number(numAffectedRows ?? 0)
+    },
+
+    /** Creates empty tables, and drops the tables of an earlier reading. */
+    async start(): Promise<void> {
+      await sender.end()
+      await drop()
+      await makeTables(connections, number)
+    },
   }
 }
 

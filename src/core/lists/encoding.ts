@@ -197,7 +197,6 @@ export async function* decode(
   if (toTheEnd) yield push(Buffer.alloc(0), true)
 }
 
-/** Converts the next piece. */
 type Push = (chunk: Buffer, last: boolean) => Buffer
 
 function checkUtf8(shown: string, start: number): Push {

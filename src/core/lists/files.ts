@@ -13,7 +13,6 @@ export interface ListFile {
 
 interface FileArguments {
   readonly args: readonly string[]
-  /** Working directory of the command. */
   readonly folder: string
   /** Configuration folder; its files are not lists. */
   readonly config: string
@@ -53,7 +52,6 @@ export function nameOfList(path: string): string {
   return name === '' ? basename(path) : name
 }
 
-/** Rejects lists with the same name. */
 export function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
   if (as !== undefined && files.length > 1) {
     throw new Misuse(

@@ -4,16 +4,28 @@ import { buffer } from 'node:stream/consumers'
 import { count } from '../../base/cli/text.ts'
 import { Misuse } from '../../base/errors.ts'
 import { looksLikeMail, otherThings, scoredRows } from './column-score.ts'
-import { type Dialect, show } from './columns.ts'
+import {
+  type Columns,
+  type Dialect,
+  isQueryName,
+  isTitle,
+  mapColumns,
+  plainName,
+  readHeader,
+  readMeaning,
+  show,
+} from './columns.ts'
 import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, lastLineEnd } from './encoding.ts'
-import { refuseForeign } from './foreign.ts'
+import { isComment, refuseForeign } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
-import { createReader, type ListPiece } from './reader.ts'
+import { createCutter, type ListRecord } from './records.ts'
+import { contentOf, createRowReader, type ListedQuery, type Rejection, type Row } from './rows.ts'
 import { type ColumnFindings, createSurvey, noticesOf, sameFindings } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
+import { filledCells, isNumber } from './values.ts'
 
-export type { ColumnFindings, ListPiece }
+export type { ColumnFindings }
 
 /** Findings from the first lines of a list. */
 export type Heading = Awaited<ReturnType<typeof openList>>['heading']
@@ -114,4 +126,166 @@ async function* readAll(
   for await (const piece of pieces) yield* read(piece, false)
   yield* read(Buffer.alloc(0), true)
   await source.check()
+}
+
+/** Queries and rejected lines, with the number of lines that contained queries. */
+function noRows() {
+  return { queries: [] as ListedQuery[], rejected: [] as Rejection[], usable: 0 }
+}
+
+export interface ListPiece extends Readonly<ReturnType<typeof noRows>> {
+  /** Number of the last line that was read. */
+  readonly line: number
+}
+
+// A piece ends at this number, because places, languages and devices may multiply a few lines to very many queries.
+const mostQueries = 5_000
+
+/** Returns the function that reads the next text, and what is found while reading. */
+function createReader(
+  { shown, hiddenRows }: Pick<Source, 'shown' | 'hiddenRows'>,
+  { dialect, verdict }: { readonly dialect: Dialect; readonly verdict: ColumnFindings },
+  options: ReadOptions,
+) {
+  const headersAgain: number[] = []
+  const survey = createSurvey(dialect, options)
+  const cutter = createCutter(dialect.delimiter, shown, options.firstLine)
+  const judge = createHeaderJudge(shown, dialect, options)
+  let columns = dialect.columns
+  let readRow = createRowReader(columns, verdict, options)
+  let blankBefore = false
+  let newest = 0
+
+  function* read(piece: Buffer, last: boolean): Generator<ListPiece> {
+    const { records, broken, bytes } = cutter.push(piece, last)
+    const from = dialect.headerLine ?? 0
+    let found = noRows()
+    for (const record of records) {
+      const { line } = record
+      if (line > newest) newest = line
+      if (line <= from) continue
+      const row = readRecord(record)
+      if (typeof row === 'string') {
+        const content = contentOf(bytes.toString('utf8', record.start, record.end))
+        found.rejected.push({ line, reason: row, content })
+      } else if (row !== undefined) {
+        found.usable++
+        for (const query of row) found.queries.push(query)
+      }
+      if (found.queries.length < mostQueries) continue
+      yield { ...found, line: newest }
+      found = noRows()
+    }
+    for (const { line, reason, content } of broken) {
+      if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
+    }
+    yield { ...found, line: newest }
+  }
+
+  function readRecord({ cells, line }: ListRecord): Row {
+    const judgement = judge(cells, blankBefore, line)
+    if (judgement !== 'row') {
+      blankBefore = false
+      if (judgement === 'either')
+        return 'a column name at the start of a block, which may be a header or a query'
+      beginBlock(judgement, line)
+      return undefined
+    }
+    const row = readCells(cells, line)
+    blankBefore = row === undefined
+    if (row !== undefined && columns === dialect.columns) survey.look(cells)
+    return row
+  }
+
+  function readCells(cells: readonly string[], line: number): Row {
+    if (hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
+    const skipped = options.comments === 'skip' && isComment(cells[0] ?? '')
+    return skipped ? 'a comment' : readRow(cells, line)
+  }
+
+  function beginBlock(found: Columns, line: number): void {
+    headersAgain.push(line)
+    if (found === columns) return
+    columns = found
+    const none = { ignored: new Map(), decimals: new Map() }
+    readRow = createRowReader(columns, columns === dialect.columns ? verdict : none, options)
+  }
+
+  return { read, survey, headersAgain }
+}
+
+interface Header {
+  readonly header: readonly string[]
+  readonly columns: Columns
+}
+
+/** A record is a row, may be a row or a header, or is a header with these columns. */
+type RowOrHeader = 'row' | 'either' | Columns
+
+const mark = 0xfeff
+
+/** Detects further headers, which occur in exports with several blocks and in concatenated files. */
+function createHeaderJudge(shown: string, { header, columns }: Header, options: ReadOptions) {
+  let now: Header = { header: withoutMark(header), columns }
+  const known = header.length === 0 ? [] : [now]
+  const names = new Set(header.map(plainName).filter((name) => name !== ''))
+
+  /** Must be fast, because it is called for every record. The first cell identifies nearly all rows. */
+  return (cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader => {
+    const marked = cells[0]?.charCodeAt(0) === mark
+    const begins = blankBefore || marked
+    const bare = marked ? withoutMark(cells) : cells
+    for (const one of known) {
+      if (bare[0] !== one.header[0] || !isSame(bare, one.header)) continue
+      if (begins || bare.length > 1) return begin(one)
+    }
+    if (!begins || options.header === false) return 'row'
+    if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
+    if (now.columns.width > 1) return judgeNames(bare, line)
+    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and so a header.
+    return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
+  }
+
+  function begin(found: Header): Columns {
+    now = found
+    return found.columns
+  }
+
+  function namesQueries(cell = ''): boolean {
+    const name = plainName(cell)
+    const isSameName = name !== '' && name === plainName(now.header[now.columns.query] ?? '')
+    return isSameName || isQueryName(cell)
+  }
+
+  /** Most cells must be column names, because a row may contain the word "keyword". */
+  function judgeNames(cells: readonly string[], line: number): RowOrHeader {
+    const filled = filledCells(cells)
+    if (filled.length < 2 || filled.some(isNumber) || !filled.some(namesQueries)) return 'row'
+    const named = filled.filter(
+      (cell) => readMeaning(cell) !== undefined || names.has(plainName(cell)),
+    )
+    if (named.length <= filled.length / 2) {
+      return namesQueries(cells[now.columns.query]) ? 'either' : 'row'
+    }
+    const { column, map } = options
+    const reading = readHeader(cells, column)
+    if (reading.kind !== 'columns') {
+      const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
+      throw new Misuse(
+        `${shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
+      )
+    }
+    const found = { header: cells, columns: mapColumns(reading.columns, cells, { shown, map }) }
+    known.push(found)
+    return begin(found)
+  }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((cell, index) => cell === other[index])
+}
+
+function withoutMark(cells: readonly string[]): readonly string[] {
+  const [first, ...others] = cells
+  return first === undefined ? cells : [first.replace(/^\ufeff+/u, ''), ...others]
 }
