@@ -149,79 +149,91 @@ type TableName = keyof typeof tables
 /** Returns the parameters of `store_answers.sql` for a batch: one array per column. */
 function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, Buffer>> {
   const bytes = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
-  const rows = Object.fromEntries(
-    parametersOf.map(([table, columns]) => [table, new Rows(columns, bytes)]),
-  ) as { readonly [Name in TableName]: Rows<Name> }
-  /** Ids already added, so that a row shared by several answers is stored once. */
-  const known = new Set<string>()
-  for (const stored of batch) addAnswer(stored)
-  const parameters: Record<string, Buffer> = {}
-  for (const each of Object.values(rows)) each.toParameters(parameters)
-  return parameters
+  const described = new Described(bytes)
+  for (const stored of batch) described.add(stored)
+  return described.toParameters()
+}
 
-  function addAnswer(stored: StoredAnswer): void {
+class Described {
+  readonly #rows: { readonly [Name in TableName]: Rows<Name> }
+  /** Ids already added, so that a row shared by several answers is stored once. */
+  readonly #known = new Set<string>()
+
+  constructor(bytes: number) {
+    const rows = parametersOf.map(([table, columns]) => [table, new Rows(columns, bytes)])
+    this.#rows = Object.fromEntries(rows) as { readonly [Name in TableName]: Rows<Name> }
+  }
+
+  add(stored: StoredAnswer): void {
     const { callId, status, truncated, body, search } = stored
     const received = stored.receivedAt.getTime()
-    rows.raw_answers.add([callId, status, received, truncated, body])
+    this.#rows.raw_answers.add([callId, status, received, truncated, body])
     if (search === null) return
     const { taskId, queryId, origin, api, answer } = search
     const { depth, creditsRemaining, creditsUsed, results, replaced } = answer
     const { intent, sentiment, parseError } = answer
     const call = [callId, taskId, queryId, received, depth, creditsRemaining, creditsUsed] as const
     const about = [results.length, replaced, origin, api, intent, sentiment, parseError] as const
-    rows.searches.add([...call, ...about, answer.extra, answer.asGiven])
+    this.#rows.searches.add([...call, ...about, answer.extra, answer.asGiven])
     for (const { ordinal, item } of results) {
-      addNames(item)
+      this.#addNames(item)
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
       // Uses one array literal, because a spread here would take a fifth of a batch's time.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
-      rows.organic_results.add(row)
+      this.#rows.organic_results.add(row)
     }
     for (const { ordinal, item } of answer.features) {
-      addNames(item)
+      this.#addNames(item)
       const { kind, page, domain, text, extra } = item
       const place = [callId, ordinal, kind, page?.id ?? null, domain?.id ?? null] as const
-      rows.search_features.add([...place, text, extra])
+      this.#rows.search_features.add([...place, text, extra])
     }
-    addMentions(callId, answer)
+    this.#addMentions(callId, answer)
   }
 
-  function addMentions(callId: number, answer: Answer): void {
+  toParameters(): Readonly<Record<string, Buffer>> {
+    const parameters: Record<string, Buffer> = {}
+    for (const rows of Object.values(this.#rows)) rows.toParameters(parameters)
+    return parameters
+  }
+
+  #addMentions(callId: number, answer: Answer): void {
+    const rows = this.#rows
     for (const { ordinal, item } of answer.entities) {
-      if (isNew(item)) rows.entities.add([item.id, item.name, item.type])
+      if (this.#isNew(item)) rows.entities.add([item.id, item.name, item.type])
       rows.search_entities.add([callId, ordinal, item.id])
     }
     for (const { ordinal, item } of answer.clusters) {
-      if (isNew(item)) rows.clusters.add([item.id, item.text])
+      if (this.#isNew(item)) rows.clusters.add([item.id, item.text])
       rows.search_clusters.add([callId, ordinal, item.id])
     }
     for (const { ordinal, item } of answer.related) {
-      if (isNew(item)) rows.related_searches.add([item.id, item.text])
+      if (this.#isNew(item)) rows.related_searches.add([item.id, item.text])
       rows.search_related_searches.add([callId, ordinal, item.id])
     }
   }
 
   /** Adds an item's page and host as separate rows. */
-  function addNames({ page, domain }: Pick<Result, 'page' | 'domain'>): void {
-    addDomain(domain)
+  #addNames({ page, domain }: Pick<Result, 'page' | 'domain'>): void {
+    this.#addDomain(domain)
     if (page === null) return
-    addDomain(page.domain)
-    if (isNew(page)) {
-      rows.pages.add([page.id, page.domain?.id ?? null, page.url, page.key])
+    this.#addDomain(page.domain)
+    if (this.#isNew(page)) {
+      this.#rows.pages.add([page.id, page.domain?.id ?? null, page.url, page.key])
     }
   }
 
-  function addDomain(domain: Domain | null): void {
-    if (domain === null || !isNew(domain)) return
-    rows.domains.add([domain.id, domain.host, domain.site])
+  #addDomain(domain: Domain | null): void {
+    if (domain === null || !this.#isNew(domain)) return
+    this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
   /** True on the first call for an id. Ids are hashes of kind and content, so they never collide across tables. */
-  function isNew({ id }: { readonly id: string }): boolean {
-    if (known.has(id)) return false
-    known.add(id)
+  #isNew({ id }: { readonly id: string }): boolean {
+    if (this.#known.has(id)) return false
+    this.#known.add(id)
     return true
   }
 }

@@ -24,7 +24,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const prompts = {
     say: above(say),
     show: above(flags.json === true ? say : print),
-    progress: progress.note,
+    progress: (text: string) => progress.note(text),
     ask: isPerson ? askPerson : null,
   }
   const report = await enqueue({ mill, intake, flags, prompts })

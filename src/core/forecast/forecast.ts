@@ -53,7 +53,7 @@ function nameOf({ kind, name, at }: Step): string {
 }
 
 function walk(input: ForecastInput, balance: number, price: PriceKind): readonly Step[] {
-  const spending = createSpending(input, balance, price)
+  const spending = new Spending(input, balance, price)
   const known = input.groups.map(knownGroup)
   for (const work of input.open) spending.buyOpen(work)
   const events = [
@@ -190,70 +190,82 @@ interface Leftover {
   readonly waits: string | null
 }
 
-/** Spends the balance step by step. */
-function createSpending(input: ForecastInput, initial: number, price: PriceKind) {
-  const { now, dayOf, monthOf, perMinute, floor, prices } = input
-  const steps: Step[] = []
+class Spending {
+  readonly steps: Step[] = []
+  readonly #input: ForecastInput
+  readonly #price: PriceKind
   /** Credits used from the budgets for days, months and lists. */
-  const spent = new Map([
-    [`day ${dayOf(now)}`, input.spentToday],
-    [`month ${monthOf(now)}`, input.spentThisMonth],
-    ...input.lists.map(({ list, month, gone }) => [`list ${list} ${month}`, gone] as const),
-  ])
-  let balance = initial
-  let leftovers: Leftover[] = []
+  readonly #spent = new Map<string, number>()
+  #balance: number
+  #left: Leftover[] = []
 
-  function buyOpen({ run, list, month, left, classes }: OpenWork): void {
-    const portions = new Map(classes.map(({ class: name, tasks }) => [name, tasks]))
-    const about = { kind: 'run', name: String(run), list, at: now, fresh: 0 } as const
-    buy(about, { list: null, month, budget: left, portions })
+  constructor(input: ForecastInput, balance: number, price: PriceKind) {
+    this.#input = input
+    this.#price = price
+    this.#balance = balance
+    const { now, dayOf, monthOf } = input
+    this.#spent.set(`day ${dayOf(now)}`, input.spentToday)
+    this.#spent.set(`month ${monthOf(now)}`, input.spentThisMonth)
+    for (const { list, month, gone } of input.lists) this.#spent.set(`list ${list} ${month}`, gone)
   }
 
-  function buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
-    const { schedule: name, listName, list, at, budget } = night
+  buyOpen({ run, list, month, left, classes }: OpenWork): void {
+    const portions = new Map(classes.map(({ class: name, tasks }) => [name, tasks]))
+    const about = { kind: 'run', name: String(run), list, at: this.#input.now, fresh: 0 } as const
+    this.#buy(about, { list: null, month, budget: left, portions })
+  }
+
+  buyNight(night: ComingNight, known: readonly KnownGroup[], part: number): void {
     // A night replaces an older night of its list, unless the schedule keeps every night.
-    if (!night.keepsOld) leftovers = leftovers.filter((left) => left.list !== list)
-    const begun = [dayOf(at), monthOf(at)]
-    if (leftovers.some(({ waits }) => waits !== null && !begun.includes(waits))) buyLeftovers(at)
-    const { fresh, portions } = askNight(known, night, balance > floor)
-    const about = { kind: 'night' as const, name, list: listName, at, fresh }
-    buy(about, { list, month: dayOf(at).slice(0, 7), budget, portions }, part)
+    if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
+    const { dayOf, monthOf } = this.#input
+    const now = [dayOf(night.at), monthOf(night.at)]
+    if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
+      this.#buyLeft(night.at)
+    }
+    const { fresh, portions } = askNight(known, night, this.#balance > this.#input.floor)
+    const { schedule: name, listName: list, at } = night
+    const about = { kind: 'night' as const, name, list, at, fresh }
+    const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
+    this.#buy(about, rest, part)
   }
 
   /** Sets the balance to the credits that the plan provides. Leftover tasks are bought first. */
-  function renew(at: number, after: number): void {
-    balance = after
+  renew(at: number, balance: number): void {
+    this.#balance = balance
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
-    steps.push({ kind: 'renewal', name: '', list: '', at, ...none, after })
-    buyLeftovers(at)
+    this.steps.push({ kind: 'renewal', name: '', list: '', at, ...none, after: balance })
+    this.#buyLeft(at)
   }
 
-  function buyLeftovers(at: number): void {
-    const waiting = leftovers
-    leftovers = []
-    for (const { step, ...rest } of waiting) buy({ ...step, at, fresh: 0 }, rest)
+  #buyLeft(at: number): void {
+    const waiting = this.#left
+    this.#left = []
+    for (const { step, ...rest } of waiting) this.#buy({ ...step, at, fresh: 0 }, rest)
   }
 
-  function buy(
+  #buy(
     about: Pick<Step, 'kind' | 'name' | 'list' | 'at' | 'fresh'>,
     { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
     part = 1,
   ): void {
+    const { dayOf, monthOf, perMinute, ...input } = this.#input
     const today = `day ${dayOf(about.at)}`
     const thisMonth = `month ${monthOf(about.at)}`
     const ofList = `list ${about.list} ${month}`
     const most = input.lists.find((one) => one.list === about.list)?.budget ?? null
     const limits = {
       budget: budget ?? Infinity,
-      list: leftOf(ofList, most),
-      day: leftOf(today, input.dailyBudget),
-      month: leftOf(thisMonth, input.monthlyBudget),
-      floor: Math.max(0, balance - floor) * part,
+      list: this.#leftOf(ofList, most),
+      day: this.#leftOf(today, input.dailyBudget),
+      month: this.#leftOf(thisMonth, input.monthlyBudget),
+      floor: Math.max(0, this.#balance - input.floor) * part,
     }
-    const { bought, credits, rest } = spend(portions, Math.min(...Object.values(limits)))
-    balance -= credits
+    const limit = Math.min(...Object.values(limits))
+    const { bought, credits, rest } = this.#spend(portions, limit)
+    this.#balance -= credits
     for (const name of [today, thisMonth, ofList]) {
-      spent.set(name, (spent.get(name) ?? 0) + credits)
+      this.#spent.set(name, (this.#spent.get(name) ?? 0) + credits)
     }
     const asked = [...portions.values()].reduce((sum, queries) => sum + queries, 0)
     const cut = rest.size === 0 ? null : tightest(limits)
@@ -262,27 +274,27 @@ function createSpending(input: ForecastInput, initial: number, price: PriceKind)
       ...about,
       ...{ asked, bought, cut },
       credits: Math.round(credits),
-      after: Math.round(balance),
+      after: Math.round(this.#balance),
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
-    steps.push(step)
+    this.steps.push(step)
     // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
-    leftovers.push({ step, list, month, budget: left, portions: rest, waits })
+    this.#left.push({ step, list, month, budget: left, portions: rest, waits })
   }
 
-  function leftOf(name: string, budget: number | null): number {
-    return Math.max(0, (budget ?? Infinity) - (spent.get(name) ?? 0))
+  #leftOf(name: string, budget: number | null): number {
+    return Math.max(0, (budget ?? Infinity) - (this.#spent.get(name) ?? 0))
   }
 
-  function spend(portions: ReadonlyMap<string, number>, limit: number) {
+  #spend(portions: ReadonlyMap<string, number>, limit: number) {
     let bought = 0
     let credits = 0
     const rest = new Map<string, number>()
     for (const [name, queries] of portions) {
-      const each = prices.get(name)?.[price] ?? 0
+      const each = this.#input.prices.get(name)?.[this.#price] ?? 0
       // Allows for rounding errors in sums of fractions.
       const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
       const some = Math.max(0, Math.min(queries, many))
@@ -292,8 +304,6 @@ function createSpending(input: ForecastInput, initial: number, price: PriceKind)
     }
     return { bought, credits, rest }
   }
-
-  return { steps, buyOpen, buyNight, renew }
 }
 
 type KnownGroup = ReturnType<typeof knownGroup>

@@ -17,7 +17,7 @@ import {
 } from './columns.ts'
 import { isComment, refuseUnlikelyPlain } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
-import { createCutter } from './records.ts'
+import { Cutter } from './records.ts'
 import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './values.ts'
 
 interface Choice {
@@ -403,7 +403,7 @@ export function tryOut(
   delimiter: string | null,
   { comments, firstLine }: Partial<ReadOptions> = {},
 ) {
-  const { records, broken } = createCutter(delimiter, '', firstLine).push(head, true)
+  const { records, broken } = new Cutter(delimiter, '', firstLine).push(head, true)
   const kept = records.filter(({ cells: [first = ''] }) => comments !== 'skip' || !isComment(first))
   const rows = kept.flatMap(({ cells, line }, at) =>
     isBlank(cells) ? [] : [{ cells, line, begins: isBlank(kept[at - 1]?.cells ?? []) }],

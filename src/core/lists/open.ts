@@ -110,15 +110,15 @@ async function tablesOf(archive: Archive): Promise<readonly Table[]> {
     .map((name) => ({
       name,
       hidden: /(?:^|\/)\./.test(name),
-      kind: list.test(name) ? 'list' : document.test(name) ? 'document' : 'unknown',
+      kind: listName.test(name) ? 'list' : documentName.test(name) ? 'document' : 'unknown',
       chunks: () => read(name),
     }))
 }
 
 // Files that operating systems add to archives.
 const noise = /(?:^|\/)(?:__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i
-const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
-const document =
+const listName = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
+const documentName =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
 // The signature of a tar archive lies further into the file than the signatures of the other formats.

@@ -19,8 +19,8 @@ import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, lastLineEnd } from './encoding.ts'
 import { isComment, refuseForeign } from './foreign.ts'
 import type { ReadOptions } from './options.ts'
-import { createCutter, type ListRecord } from './records.ts'
-import { contentOf, createRowReader, type ListedQuery, type Rejection, type Row } from './rows.ts'
+import { Cutter, type ListRecord } from './records.ts'
+import { contentOf, type ListedQuery, type Rejection, type Row, Rows } from './rows.ts'
 import { type ColumnFindings, createSurvey, noticesOf, sameFindings } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
 import { filledCells, isNumber } from './values.ts'
@@ -55,7 +55,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
   const survey = createSurvey(dialect, options)
   for (const cells of rows) survey.look(cells)
   const verdict = known ?? survey.verdict()
-  const { read, ...reader } = createReader(source, { dialect, verdict }, options)
+  const reader = new Reader(source, { dialect, verdict }, options)
   return {
     heading: {
       file: source.file ?? source.shown,
@@ -73,7 +73,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
       ...noticesOf(dialect, verdict),
       ...contentNotice(rows, dialect),
     ],
-    pieces: readAll(source, decode(all, encoding, source), read),
+    pieces: readAll(source, decode(all, encoding, source), reader),
     /** After the last piece, returns the findings with which the list must be read again, or null. */
     again: () => {
       const last = reader.survey.verdict()
@@ -121,10 +121,10 @@ function guessed(shown: string, label: string, text: Buffer): Misuse {
 async function* readAll(
   source: Source,
   pieces: AsyncIterable<Buffer>,
-  read: ReturnType<typeof createReader>['read'],
+  reader: Reader,
 ): AsyncGenerator<ListPiece> {
-  for await (const piece of pieces) yield* read(piece, false)
-  yield* read(Buffer.alloc(0), true)
+  for await (const piece of pieces) yield* reader.read(piece, false)
+  yield* reader.read(Buffer.alloc(0), true)
   await source.check()
 }
 
@@ -141,77 +141,94 @@ export interface ListPiece extends Readonly<ReturnType<typeof noRows>> {
 // A piece ends at this number, because places, languages and devices may multiply a few lines to very many queries.
 const mostQueries = 5_000
 
-/** Returns the function that reads the next text, and what is found while reading. */
-function createReader(
-  { shown, hiddenRows }: Pick<Source, 'shown' | 'hiddenRows'>,
-  { dialect, verdict }: { readonly dialect: Dialect; readonly verdict: ColumnFindings },
-  options: ReadOptions,
-) {
-  const headersAgain: number[] = []
-  const survey = createSurvey(dialect, options)
-  const cutter = createCutter(dialect.delimiter, shown, options.firstLine)
-  const judge = createHeaderJudge(shown, dialect, options)
-  let columns = dialect.columns
-  let readRow = createRowReader(columns, verdict, options)
-  let blankBefore = false
-  let newest = 0
+interface Findings {
+  readonly dialect: Dialect
+  readonly verdict: ColumnFindings
+}
 
-  function* read(piece: Buffer, last: boolean): Generator<ListPiece> {
-    const { records, broken, bytes } = cutter.push(piece, last)
-    const from = dialect.headerLine ?? 0
+class Reader {
+  readonly headersAgain: number[] = []
+  readonly survey: ReturnType<typeof createSurvey>
+  readonly #cutter: Cutter
+  readonly #options: ReadOptions
+  readonly #known: Findings
+  readonly #judge: ReturnType<typeof createHeaderJudge>
+  readonly #hiddenRows: ReadonlySet<number> | undefined
+  #columns: Columns
+  #rows: Rows
+  #blankBefore = false
+  #line = 0
+
+  constructor({ shown, hiddenRows }: Source, known: Findings, options: ReadOptions) {
+    const { dialect, verdict } = known
+    this.#known = known
+    this.#cutter = new Cutter(dialect.delimiter, shown, options.firstLine)
+    this.#options = options
+    this.#judge = createHeaderJudge(shown, dialect, options)
+    this.#hiddenRows = hiddenRows
+    this.#columns = dialect.columns
+    this.#rows = new Rows(dialect.columns, verdict, options)
+    this.survey = createSurvey(dialect, options)
+  }
+
+  *read(piece: Buffer, last: boolean): Generator<ListPiece> {
+    const { records, broken, bytes } = this.#cutter.push(piece, last)
+    const from = this.#known.dialect.headerLine ?? 0
     let found = noRows()
     for (const record of records) {
       const { line } = record
-      if (line > newest) newest = line
+      if (line > this.#line) this.#line = line
       if (line <= from) continue
-      const row = readRecord(record)
-      if (typeof row === 'string') {
+      const reason = this.#readRecord(record, found)
+      if (reason !== undefined) {
         const content = contentOf(bytes.toString('utf8', record.start, record.end))
-        found.rejected.push({ line, reason: row, content })
-      } else if (row !== undefined) {
-        found.usable++
-        for (const query of row) found.queries.push(query)
+        found.rejected.push({ line, reason, content })
       }
       if (found.queries.length < mostQueries) continue
-      yield { ...found, line: newest }
+      yield { ...found, line: this.#line }
       found = noRows()
     }
     for (const { line, reason, content } of broken) {
       if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
     }
-    yield { ...found, line: newest }
+    yield { ...found, line: this.#line }
   }
 
-  function readRecord({ cells, line }: ListRecord): Row {
-    const judgement = judge(cells, blankBefore, line)
+  /** Returns the reason if the record is rejected. */
+  #readRecord({ cells, line }: ListRecord, found: ReturnType<typeof noRows>): string | undefined {
+    const judgement = this.#judge(cells, this.#blankBefore, line)
     if (judgement !== 'row') {
-      blankBefore = false
+      this.#blankBefore = false
       if (judgement === 'either')
         return 'a column name at the start of a block, which may be a header or a query'
-      beginBlock(judgement, line)
+      this.#beginBlock(judgement, line)
       return undefined
     }
-    const row = readCells(cells, line)
-    blankBefore = row === undefined
-    if (row !== undefined && columns === dialect.columns) survey.look(cells)
-    return row
+    const row = this.#rowOf(cells, line)
+    this.#blankBefore = row === undefined
+    if (row === undefined) return undefined
+    if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
+    if (typeof row === 'string') return row
+    found.usable++
+    for (const query of row) found.queries.push(query)
+    return undefined
   }
 
-  function readCells(cells: readonly string[], line: number): Row {
-    if (hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
-    const skipped = options.comments === 'skip' && isComment(cells[0] ?? '')
-    return skipped ? 'a comment' : readRow(cells, line)
+  #rowOf(cells: readonly string[], line: number): Row {
+    if (this.#hiddenRows?.has(line) === true) return 'a hidden row in the spreadsheet'
+    const skipped = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
+    return skipped ? 'a comment' : this.#rows.read(cells, line)
   }
 
-  function beginBlock(found: Columns, line: number): void {
-    headersAgain.push(line)
-    if (found === columns) return
-    columns = found
+  #beginBlock(columns: Columns, line: number): void {
+    this.headersAgain.push(line)
+    if (columns === this.#columns) return
+    this.#columns = columns
+    const { verdict, dialect } = this.#known
     const none = { ignored: new Map(), decimals: new Map() }
-    readRow = createRowReader(columns, columns === dialect.columns ? verdict : none, options)
+    const own = columns === dialect.columns ? verdict : none
+    this.#rows = new Rows(columns, own, this.#options)
   }
-
-  return { read, survey, headersAgain }
 }
 
 interface Header {
@@ -269,16 +286,18 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     }
     const { column, map } = options
     const reading = readHeader(cells, column)
-    if (reading.kind !== 'columns') {
-      const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
-      throw new Misuse(
-        `${shown}:${line}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
-      )
-    }
+    if (reading.kind !== 'columns') throw noColumn(`${shown}:${line}`, filled, column)
     const found = { header: cells, columns: mapColumns(reading.columns, cells, { shown, map }) }
     known.push(found)
     return begin(found)
   }
+}
+
+function noColumn(place: string, filled: readonly string[], column: string | undefined): Misuse {
+  const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
+  return new Misuse(
+    `${place}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
+  )
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

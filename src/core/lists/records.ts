@@ -29,64 +29,75 @@ const noDelimiter = '\u001f'
 const mark = Buffer.from('\ufeff')
 
 /** An unclosed quote makes its own line invalid, but the rest of the file is still read. */
-export function createCutter(typed: string | null, shown: string, firstLine = 1) {
-  const delimiter = typed ?? noDelimiter
-  const sign = Buffer.from(delimiter)
-  const isTrimmed = typed !== null && typed !== '\t'
-  let rest: Buffer = Buffer.alloc(0)
-  // An unfinished quoted cell is parsed again after this number of bytes, which doubles with each attempt.
-  let patience = 0
-  let newest = firstLine
+export class Cutter {
+  readonly #delimiter: string
+  readonly #sign: Buffer
+  readonly #literal: boolean
+  readonly #trims: boolean
+  readonly #shown: string
+  #rest: Buffer = Buffer.alloc(0)
+  /** An unfinished quoted cell is parsed again after this number of bytes, which doubles with each attempt. */
+  #patience = 0
+  #line: number
+
+  constructor(delimiter: string | null, shown: string, firstLine = 1) {
+    this.#shown = shown
+    this.#line = firstLine
+    this.#literal = delimiter === null
+    this.#trims = delimiter !== null && delimiter !== '\t'
+    this.#delimiter = delimiter ?? noDelimiter
+    this.#sign = Buffer.from(this.#delimiter)
+  }
 
   /** Keeps an unfinished record until the next piece arrives. */
-  function push(piece: Buffer, last: boolean): Records {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+  push(piece: Buffer, last: boolean): Records {
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     const found: Records = { records: [], broken: [], bytes }
-    if (!last && bytes.length < patience) {
-      rest = bytes
+    if (!last && bytes.length < this.#patience) {
+      this.#rest = bytes
       return found
     }
-    patience = 0
+    this.#patience = 0
     const end = last ? bytes.length : lastLineEnd(bytes)
-    if (end === 0 && bytes.length > longestRecord) throw tooLong()
-    const at = cut(bytes.subarray(0, end), last, found)
-    rest = bytes.subarray(at)
+    if (end === 0 && bytes.length > longestRecord) throw this.#tooLong()
+    const at = this.#cut(bytes.subarray(0, end), last, found)
+    this.#rest = bytes.subarray(at)
     return found
   }
 
-  function cut(bytes: Buffer, last: boolean, found: Records): number {
+  #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
     let isValid = true
     while (at < bytes.length) {
-      at = cutUnquoted(bytes, at, found)
+      at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
       // After an error, records are read one by one, because the library would start again after each ambiguous line.
-      isValid &&= cutQuoted(bytes, at, found)
+      isValid &&= this.#cutQuoted(bytes, at, found)
       if (isValid) return bytes.length
-      const record = recordAt(bytes, at)
+      const record = this.#recordAt(bytes, at)
       if (typeof record === 'object') {
         const { cells, end } = record
-        found.records.push({ cells, line: newest, start: at, end: textEnd(bytes, end) })
-        newest += linesOf(cells)
+        found.records.push({ cells, line: this.#line, start: at, end: textEnd(bytes, end) })
+        this.#line += linesOf(cells)
         at = end
         continue
       }
       if (record === neverClosed && !last && bytes.length - at <= longestRecord) {
-        patience = Math.min(2 * (bytes.length - at), longestRecord + 1)
+        this.#patience = Math.min(2 * (bytes.length - at), longestRecord + 1)
         return at
       }
       const end = firstLineEnd(bytes, at)
-      if (end < 0 && bytes.length - at > longestRecord) throw tooLong()
+      if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
       const next = end < 0 ? bytes.length : end
-      cutBroken(found, bytes.subarray(at, next), { start: at, reason: record })
+      this.#cutBroken(found, bytes.subarray(at, next), { start: at, reason: record })
       at = next
     }
     return at
   }
 
   /** Handles the lines before the first cell that starts with a quote. Quotes within their cells mean nothing. */
-  function cutUnquoted(bytes: Buffer, at: number, found: Records): number {
-    const opening = openingQuote(bytes, at, sign)
+  #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
+    const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
     const lines = bytes.subarray(0, end)
     for (let from = at; from < end;) {
@@ -94,22 +105,22 @@ export function createCutter(typed: string | null, shown: string, firstLine = 1)
       const to = next < 0 ? end : next
       // Decodes each line alone, because a substring would keep the larger text in memory.
       const ends = textEnd(bytes, to)
-      const cells = bytes.toString('utf8', from, ends).split(delimiter)
-      found.records.push({ cells, line: newest++, start: from, end: ends })
+      const cells = bytes.toString('utf8', from, ends).split(this.#delimiter)
+      found.records.push({ cells, line: this.#line++, start: from, end: ends })
       from = to
     }
     return end
   }
 
   /** Handles all records from this offset on. If any is ambiguous, handles none and returns false. */
-  function cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
-    const parsed = parseQuoted(bytes.subarray(at), delimiter)
+  #cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
+    const parsed = parseQuoted(bytes.subarray(at), this.#delimiter)
     if (parsed === null) return false
     let start = at
     for (const { cells, end: length } of parsed) {
       const end = at + length
-      found.records.push({ cells, line: newest, start, end: textEnd(bytes, end) })
-      newest += linesOf(cells)
+      found.records.push({ cells, line: this.#line, start, end: textEnd(bytes, end) })
+      this.#line += linesOf(cells)
       start = end
     }
     return true
@@ -119,20 +130,20 @@ export function createCutter(typed: string | null, shown: string, firstLine = 1)
    * Returns the record at this offset, or the reason why its cells are ambiguous. If the bytes are `alone` on a line,
    * blanks around quoted cells and quotes inside other cells (`24" monitor,100`) are allowed.
    */
-  function recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
-    const trims = alone && isTrimmed
+  #recordAt(bytes: Buffer, from: number, alone = false): CutRecord | string {
+    const trims = alone && this.#trims
     const cells: string[] = []
     let line = lineAt(bytes, from)
     for (let at = from; ;) {
-      const start = trims ? blanksEnd(bytes, at) : at
+      const start = trims ? this.#blanksEnd(bytes, at) : at
       if (bytes[start] === quote) {
         const close = closingQuote(bytes, start + 1)
         if (close < 0) return neverClosed
         cells.push(bytes.toString('utf8', start + 1, close).replaceAll('""', '"'))
-        at = trims ? blanksEnd(bytes, close + 1) : close + 1
+        at = trims ? this.#blanksEnd(bytes, close + 1) : close + 1
         if (at > line.end) line = lineAt(bytes, at)
       } else {
-        const next = bytes.indexOf(sign, at)
+        const next = bytes.indexOf(this.#sign, at)
         const end = next < 0 ? line.text : Math.min(next, line.text)
         const inside = alone ? -1 : bytes.indexOf(quote, at)
         if (inside >= 0 && inside < end) return stray
@@ -141,29 +152,29 @@ export function createCutter(typed: string | null, shown: string, firstLine = 1)
         at = end
       }
       if (at >= line.text) return { cells, end: line.end }
-      if (bytes.indexOf(sign, at) !== at) {
-        if (!alone || typed !== null) return stray
+      if (bytes.indexOf(this.#sign, at) !== at) {
+        if (!alone || !this.#literal) return stray
         return { cells: [bytes.toString('utf8', from, line.text)], end: line.end }
       }
-      at += sign.length
+      at += this.#sign.length
     }
   }
 
-  function blanksEnd(bytes: Buffer, from: number): number {
+  #blanksEnd(bytes: Buffer, from: number): number {
     let at = from
-    while (blanks.includes(bytes[at]) && bytes[at] !== sign[0]) at++
+    while (blanks.includes(bytes[at]) && bytes[at] !== this.#sign[0]) at++
     return at
   }
 
-  function cutBroken(
+  #cutBroken(
     found: Records,
     bytes: Buffer,
     { start, reason }: { readonly start: number; readonly reason: string },
   ): void {
-    const line = newest++
+    const line = this.#line++
     // In a concatenated file, a byte order mark may precede the quote of the first cell.
     const marked = bytes.subarray(0, mark.length).equals(mark)
-    const alone = recordAt(bytes, marked ? mark.length : 0, true)
+    const alone = this.#recordAt(bytes, marked ? mark.length : 0, true)
     if (typeof alone === 'object') {
       const [first = '', ...others] = alone.cells
       const cells = marked ? [`\ufeff${first}`, ...others] : alone.cells
@@ -174,13 +185,11 @@ export function createCutter(typed: string | null, shown: string, firstLine = 1)
     found.broken.push({ line, reason: alone === neverClosed ? alone : reason, content })
   }
 
-  function tooLong(): Misuse {
+  #tooLong(): Misuse {
     return new Misuse(
-      `${shown}:${newest}: expected lines of a query list, got a line longer than ${longestRecord / 1024 / 1024} MiB; check that this is the right file`,
+      `${this.#shown}:${this.#line}: expected lines of a query list, got a line longer than ${longestRecord / 1024 / 1024} MiB; check that this is the right file`,
     )
   }
-
-  return { push }
 }
 
 /** Returns null if the CSV has an error. */

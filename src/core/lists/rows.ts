@@ -85,20 +85,30 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
 /** The queries of a record or the reason why it is rejected; undefined for an empty record. */
 export type Row = readonly ListedQuery[] | string | undefined
 
-export function createRowReader(
-  columns: Columns,
-  { ignored, decimals }: ColumnFindings,
-  options: ReadOptions,
-) {
-  const { matchTypes, formulas, numbering, defaults } = options
-  const others = columns.others.filter(({ index }) => !ignored.has(index))
-  const byRole = new Map<string, ListColumn>(others.map((column) => [column.role, column]))
-  const tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-  const readRequests = createRequestReader(byRole, defaults)
-  // If no column sets attributes, all queries share them.
-  const same = others.every(({ role }) => isRequestRole(role)) ? readAbout([]) : null
+export class Rows {
+  readonly #layout: Columns
+  readonly #options: ReadOptions
+  readonly #decimals: ColumnFindings['decimals']
+  readonly #readRequests: ReturnType<typeof createRequestReader>
+  readonly #columns: ReadonlyMap<string, ListColumn>
+  readonly #tagColumns: readonly number[]
+  /** Attributes that all queries share; null if a column sets attributes. */
+  readonly #same: Checked<About> | null
 
-  return (cells: readonly string[], line: number): Row => {
+  constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
+    this.#layout = columns
+    this.#options = options
+    this.#decimals = decimals
+    const others = columns.others.filter(({ index }) => !ignored.has(index))
+    this.#columns = new Map(others.map((column) => [column.role, column]))
+    this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
+    this.#readRequests = createRequestReader(this.#columns, options.defaults)
+    this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
+  }
+
+  read(cells: readonly string[], line: number): Row {
+    const { matchTypes, formulas, numbering } = this.#options
+    const columns = this.#layout
     const given = cells[columns.query]
     if ((given === undefined || given === '') && isBlank(cells)) return undefined
     if (cells.length !== columns.width) {
@@ -109,9 +119,9 @@ export function createRowReader(
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
     if (isTotal(text.value, columns, cells)) return 'a total of the lines above, not a query'
-    const asked = readRequests(cells)
+    const asked = this.#readRequests(cells)
     if (!asked.ok) return asked.reason
-    const about = same ?? readAbout(cells)
+    const about = this.#same ?? this.#about(cells)
     if (!about.ok) return about.reason
     const shown = given === text.value ? null : (given ?? '')
     const shared = { line, about: about.value, given: shown }
@@ -120,54 +130,56 @@ export function createRowReader(
     return asked.value.map((rest) => queryOf(text.value, rest, shared))
   }
 
-  function readAbout(cells: readonly string[]): Checked<About> {
-    const priority = checkPriority(String(defaults.priority ?? cellOf(cells, 'priority')))
+  #about(cells: readonly string[]): Checked<About> {
+    const { defaults } = this.#options
+    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
     if (!priority.ok) return priority
-    const weight = readWeight(cells)
+    const weight = this.#weight(cells)
     if (!weight.ok) return weight
-    const target = checkCell(cells, 'target', checkTarget)
+    const target = this.#checked(cells, 'target', checkTarget)
     if (!target.ok) return target
-    const every = checkCell(cells, 'every', checkEvery)
+    const every = this.#checked(cells, 'every', checkEvery)
     if (!every.ok) return every
-    const age = checkCell(cells, 'max_age', checkMaxAge)
+    const age = this.#checked(cells, 'max_age', checkMaxAge)
     if (!age.ok) return age
     return good({
       priority: priority.value,
       weight: weight.value,
       target: target.value,
-      tags: tagsOf(cells),
-      cpc: numberOf(cells, 'cpc'),
-      difficulty: numberOf(cells, 'difficulty'),
+      tags: this.#tags(cells),
+      cpc: this.#number(cells, 'cpc'),
+      difficulty: this.#number(cells, 'difficulty'),
       everyDays: every.value,
       maxAgeMs: age.value,
     })
   }
 
-  function checkCell<T>(cells: readonly string[], role: string, check: Check<T | null>) {
-    return byRole.has(role) ? check(cellOf(cells, role)) : none
+  #checked<T>(cells: readonly string[], role: string, check: Check<T | null>) {
+    return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
   }
 
-  function tagsOf(cells: readonly string[]): readonly string[] {
-    const own = tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
-    return own.length === 0 ? defaults.tags : [...new Set([...defaults.tags, ...own])]
+  #tags(cells: readonly string[]): readonly string[] {
+    const { tags } = this.#options.defaults
+    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
+    return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
   /** An invalid number in a tool's column does not reject the query. */
-  function readWeight(cells: readonly string[]): Checked<number | null> {
-    const column = byRole.get('weight')
+  #weight(cells: readonly string[]): Checked<number | null> {
+    const column = this.#columns.get('weight')
     if (column === undefined) return none
-    if (column.tool === true) return good(numberOf(cells, 'weight'))
-    return checkWeight(cells[column.index] ?? '', decimals.get(column.index) ?? '.')
+    if (column.tool === true) return good(this.#number(cells, 'weight'))
+    return checkWeight(cells[column.index] ?? '', this.#decimals.get(column.index) ?? '.')
   }
 
-  function numberOf(cells: readonly string[], role: string): number | null {
-    const index = byRole.get(role)?.index
+  #number(cells: readonly string[], role: string): number | null {
+    const index = this.#columns.get(role)?.index
     if (index === undefined) return null
-    return readNumber(cells[index] ?? '', decimals.get(index) ?? '.') ?? null
+    return readNumber(cells[index] ?? '', this.#decimals.get(index) ?? '.') ?? null
   }
 
-  function cellOf(cells: readonly string[], role: string): string {
-    const index = byRole.get(role)?.index
+  #cell(cells: readonly string[], role: string): string {
+    const index = this.#columns.get(role)?.index
     const cell = index === undefined ? '' : (cells[index] ?? '')
     return role !== 'target' && isGap(cell) ? '' : cell
   }
@@ -211,14 +223,7 @@ const mostOfOne = 20_000
 /** Reads the request parameters of rows. Several values of one parameter multiply the queries. */
 function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
   refuseTooMany(defaults)
-  // A code in one of our own columns is sent as given. A code in a tool's column must be known.
-  const checks: Record<RequestRole, Check<Query[RequestRole]>> = {
-    location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
-    hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
-    gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
-    num: checkNum,
-    device: checkDevice,
-  }
+  const checks = checksFor(columns)
   const read = requestRoles.flatMap((role) => {
     const column = columns.get(role)
     return column === undefined || defaults[role].length > 0 ? [] : [column.index]
@@ -241,7 +246,10 @@ function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults:
   function multiply(cells: readonly string[]): Checked<readonly Requested[]> {
     let rests: Partial<Query>[] = [{}]
     for (const role of requestRoles) {
-      const values = valuesOf(role, cells)
+      const column = columns.get(role)
+      const fixed = defaults[role]
+      const cell = column === undefined ? '' : (cells[column.index] ?? '')
+      const values = fixed.length > 0 ? good(fixed) : valuesOf(cell, column, checks[role])
       if (!values.ok) return values
       if (rests.length * values.value.length > mostOfOne)
         return bad(`expands to more than ${mostOfOne} queries`)
@@ -249,25 +257,36 @@ function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults:
     }
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
+}
 
-  /** Returns the distinct values of a parameter, from its flag or, without a flag, from the cell. */
-  function valuesOf(
-    role: RequestRole,
-    cells: readonly string[],
-  ): Checked<readonly Query[RequestRole][]> {
-    if (defaults[role].length > 0) return good(defaults[role])
-    const column = columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    const isEmpty = role === 'device' && isGap(cell)
-    const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
-    const values = new Set<Query[RequestRole]>()
-    for (const part of parts) {
-      const checked = checks[role](part)
-      if (!checked.ok) return checked
-      values.add(checked.value)
-    }
-    return good([...values])
+type Checks = Record<RequestRole, Check<Query[RequestRole]>>
+
+/** A code in one of our own columns is sent as given. A code in a tool's column must be known. */
+function checksFor(columns: ReadonlyMap<string, ListColumn>): Checks {
+  return {
+    location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
+    hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
+    gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
+    num: checkNum,
+    device: checkDevice,
   }
+}
+
+/** Returns the distinct values of a cell. */
+function valuesOf<Value>(
+  cell: string,
+  column: ListColumn | undefined,
+  check: Check<Value>,
+): Checked<readonly Value[]> {
+  const isEmpty = column?.role === 'device' && isGap(cell)
+  const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
+  const values = new Set<Value>()
+  for (const part of parts) {
+    const checked = check(part)
+    if (!checked.ok) return checked
+    values.add(checked.value)
+  }
+  return good([...values])
 }
 
 function refuseTooMany(defaults: Defaults): void {

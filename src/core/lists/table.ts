@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { Misuse } from '../../base/errors.ts'
 import { plainName } from './columns.ts'
 import { decode, detectEncoding } from './encoding.ts'
-import { createCutter } from './records.ts'
+import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 import { isBlank, isFilled } from './values.ts'
 
@@ -37,7 +37,7 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
       throw new Misuse(`expected ${shown} to be UTF-8, got another encoding; save it as UTF-8`)
     }
     const text = await buffer(decode(all, encoding, { shown }))
-    const { records, broken } = createCutter(',', shown).push(text, true)
+    const { records, broken } = new Cutter(',', shown).push(text, true)
     const rows = [
       ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
       ...broken.map(({ line, reason, content }) => {

@@ -125,29 +125,23 @@ function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
+interface Cell {
+  readonly kind: string
+  readonly format: NumberFormat
+  value: string
+  formula: string | null
+}
+
 function createReader(texts: readonly string[], formats: readonly NumberFormat[]) {
   return (rows: SheetRows): XmlReader => {
     let row = 0
     let isHidden = false
     let cells: (string | undefined)[] = []
     let column = 0
-    let kind = 'n'
-    let format: NumberFormat = asTyped
-    let value = ''
-    let formula: string | null = null
+    let cell: Cell = { kind: 'n', format: asTyped, value: '', formula: null }
     let within = ''
-
-    function shown(): string {
-      if (kind === 's') return texts[Number(value)] ?? ''
-      // A formula without a stored value is shown, so that its row is not silently skipped.
-      if (value === '' && formula !== null && kind === 'n') return `=${formula || '(…)'}`
-      if (kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
-      if (value !== '' && kind === 'n') return format(value)
-      return kind === 'inlineStr' || kind === 'str' ? unescaped(value) : value
-    }
-
     return {
-      open(name, { r, t, s, hidden }) {
+      open(name, { r, t = 'n', s, hidden }) {
         if (name === 'row') {
           row = r === undefined ? row + 1 : Number(r)
           isHidden = hidden === '1' || hidden === 'true'
@@ -155,27 +149,36 @@ function createReader(texts: readonly string[], formats: readonly NumberFormat[]
           column = 0
         } else if (name === 'c') {
           column = r === undefined ? column : columnOf(r)
-          kind = t ?? 'n'
-          format = formats[Number(s ?? 0)] ?? asTyped
-          value = ''
-          formula = null
-        } else if (name === 'f') formula = ''
+          const format = formats[Number(s ?? 0)] ?? asTyped
+          cell = { kind: t, format, value: '', formula: null }
+        } else if (name === 'f') cell.formula = ''
         within = name
       },
       text(text) {
-        if (within === 'v' || within === 't') value += text
-        if (within === 'f') formula += text
+        if (within === 'v' || within === 't') cell.value += text
+        if (within === 'f') cell.formula += text
       },
       close(name) {
         within = ''
         if (name === 'c') {
-          const text = shown()
+          const text = shownIn(cell, texts)
           if (text !== '') cells[column] = text
           column++
         } else if (name === 'row' && cells.length > 0) rows.add(row, cells, isHidden)
       },
     }
   }
+}
+
+function shownIn({ kind, format, value, formula }: Cell, texts: readonly string[]): string {
+  if (kind === 's') return texts[Number(value)] ?? ''
+  // A formula without a stored value is shown, so that its row is not silently skipped.
+  if (value === '' && formula !== null && kind === 'n') {
+    return formula === '' ? '=(…)' : `=${formula}`
+  }
+  if (kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
+  if (value !== '' && kind === 'n') return format(value)
+  return kind === 'inlineStr' || kind === 'str' ? unescaped(value) : value
 }
 
 /** Formats a spreadsheet date. The typed text, such as "may 1", is no longer in the file. */

@@ -217,14 +217,14 @@ export function ago(seconds: number | null): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-function speedLine({ runs, account, endedLastMinute, forecast }: StatusView): string {
+function speedLine({ runs, account, endedLastMinute: ended, forecast }: StatusView): string {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
   // A stopped account makes no progress, even if calls ended in the last minute.
   if ((account?.stops.length ?? 0) > 0) return tasks
-  if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
-  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
+  if (ended === 0) return `${tasks}, none ended in the last minute`
+  return `${tasks}, ${count(ended, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
 }
 
 /** Estimates the time left from the current rate, limited by the credits. */

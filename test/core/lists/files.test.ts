@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(async () => rm(folder, { recursive: true }))
 
 async function found(...args: string[]): Promise<readonly string[]> {
-  const { files } = await findFiles({ args, folder, config: join(folder, 'config') })
+  const { files } = findFiles({ args, folder, config: join(folder, 'config') })
   return files.map(({ shown, name }) => `${shown} ${name}`)
 }
 

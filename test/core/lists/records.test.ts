@@ -2,7 +2,7 @@
 import { fc } from '@fast-check/vitest'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { createCutter } from '../../../src/core/lists/records.ts'
+import { Cutter } from '../../../src/core/lists/records.ts'
 
 const cell = fc.string({ unit: fc.constantFrom(...' abcäß本,;\t|\u{1f45f}'), maxLength: 6 })
 const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n')
@@ -10,7 +10,7 @@ const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n')
 /** Splits a text that arrives in pieces. */
 function cut(text: string, delimiter: string, sizes: readonly number[]) {
   const bytes = Buffer.from(text)
-  const cutter = createCutter(delimiter, 'list.csv')
+  const cutter = new Cutter(delimiter, 'list.csv')
   const found = []
   let at = 0
   for (const size of sizes) {
@@ -96,7 +96,7 @@ test('each record keeps its own text, with quoted cells and behind a line that i
         const bytes = Buffer.from(
           [...first, ...rows.map(({ end: ending }, nth) => `${texts[nth]}${ending}`)].join(''),
         )
-        const { records, broken } = createCutter(',', 'list.csv').push(bytes, true)
+        const { records, broken } = new Cutter(',', 'list.csv').push(bytes, true)
         expect(broken).toHaveLength(first.length)
         expect(records.map(({ start, end: to }) => bytes.toString('utf8', start, to))).toEqual(
           texts,
