@@ -12,12 +12,12 @@ await runCommand<EnqueueFlags>(
     examples: [
       'npm run enqueue inputs/keywords.csv',
       'npm run enqueue -- inputs/keywords.csv --dry-run',
-      'npm run enqueue -- "exports/*.csv" --country us --device desktop,mobile --budget 500',
+      'npm run enqueue -- exports/*.csv --country us --device desktop,mobile --budget 500',
       'cat queries.txt | npm run -s enqueue -- - --as queries --json',
     ],
     define: (program) =>
       program
-        .argument('<file...>', 'CSV files, patterns in quotes, or - for standard input')
+        .argument('<file...>', 'CSV files, or - for standard input')
         .option('--as <name>', 'name of the list (default: the file name)')
         .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
         .option('--language <codes>', 'hl values, separated by commas; one query for each value')

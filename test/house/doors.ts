@@ -54,7 +54,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'reparse',
     'retry',
     'run',
-    'screen',
     'statement',
     'status',
     'waits',

@@ -76,14 +76,14 @@ const files = (
       'half16.csv',
       () =>
         Buffer.concat([utf16('\ufeffq\nred '), Buffer.from([0, 0xd8]), utf16(' shoes\nhats\n')]),
-      'half16.csv:2: expected utf-16le throughout, got half a character (a lone surrogate) at offset 14',
+      'half16.csv: expected utf-16le throughout, got invalid bytes between offsets 2 and ',
     ],
     [
       'with half a character in UTF-8',
       'half8.csv',
       () =>
         Buffer.concat([Buffer.from('q\nred '), Buffer.from('eda080', 'hex'), Buffer.from('\n')]),
-      'half8.csv:2: expected UTF-8 throughout, got half a character (a lone surrogate) at offset 6',
+      'half8.csv:2: expected UTF-8 throughout, got an invalid byte at offset 6',
     ],
     [
       'of ASCII with one other byte',

@@ -169,9 +169,13 @@ class Described {
     const received = stored.receivedAt.getTime()
     this.#rows.raw_answers.add([callId, status, received, truncated, body])
     if (search === null) return
-    const { answer } = search
-    this.#addSearch(search, callId, received)
-    for (const { ordinal, item } of answer.results) {
+    const { taskId, queryId, origin, api, answer } = search
+    const { depth, creditsRemaining, creditsUsed, results, replaced } = answer
+    const { intent, sentiment, parseError } = answer
+    const call = [callId, taskId, queryId, received, depth, creditsRemaining, creditsUsed] as const
+    const about = [results.length, replaced, origin, api, intent, sentiment, parseError] as const
+    this.#rows.searches.add([...call, ...about, answer.extra, answer.asGiven])
+    for (const { ordinal, item } of results) {
       this.#addNames(item)
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
@@ -193,18 +197,6 @@ class Described {
     const parameters: Record<string, Buffer> = {}
     for (const rows of Object.values(this.#rows)) rows.toParameters(parameters)
     return parameters
-  }
-
-  #addSearch(
-    { taskId, queryId, origin, api, answer }: NonNullable<StoredAnswer['search']>,
-    callId: number,
-    received: number,
-  ): void {
-    const { depth, creditsRemaining, creditsUsed, results, replaced } = answer
-    const { intent, sentiment, parseError, extra, asGiven } = answer
-    const call = [callId, taskId, queryId, received, depth, creditsRemaining, creditsUsed] as const
-    const found = [results.length, replaced, origin, api, intent, sentiment, parseError] as const
-    this.#rows.searches.add([...call, ...found, extra, asGiven])
   }
 
   #addMentions(callId: number, answer: Answer): void {

@@ -2,22 +2,23 @@
 
 import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
-import { OverBudget } from '../../base/errors.ts'
-import { removeRejects, writeRejects } from '../lists/rejects.ts'
+import { Misuse, OverBudget } from '../../base/errors.ts'
+import { rejectsPath, removeRejects, writeRejects } from '../lists/rejects.ts'
 import { streamName } from '../lists/source.ts'
 import type { Mill } from '../mill.ts'
-import { type AskPerson, askToBuy, type EnqueueFlags, type Intake } from './flags.ts'
+import type { EnqueueFlags, Intake } from './flags.ts'
 import { refuseUndecided } from './list-diff.ts'
 import { rejectedLines } from './plan.ts'
 import { planLists, type Plans, queueRun } from './planning.ts'
 import { type EnqueueReport, planLines, reportOf } from './result.ts'
 import { needsYes, type Totals } from './summary.ts'
 
-export interface EnqueuePrompts {
+interface EnqueuePrompts {
   readonly say: (line: string) => void
   readonly show: (line: string) => void
   readonly progress: (step: string) => void
-  readonly ask: AskPerson
+  /** Asks a person for confirmation; null if nobody is present. */
+  readonly ask: ((question: string) => Promise<boolean>) | null
 }
 
 interface Enqueue {
@@ -47,7 +48,11 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
     const { queued, estimate } = preview.totals
     if (!careful || !needsYes(queued, estimate)) return true
     show(preview)
-    return askToBuy(queued, prompts.ask, 'nothing was queued')
+    const calls = count(queued, 'call')
+    if (prompts.ask !== null) return prompts.ask(`Buy ${calls}? [y/N] `)
+    throw new Misuse(
+      `expected --yes for a purchase of ${calls}, or a terminal to confirm it on, got neither; nothing was queued`,
+    )
   }
   const how = flags.dryRun === true ? 'never' : careful || maxCredits !== null ? agree : 'always'
   // If the database becomes unreachable during planning, nothing is written.
@@ -79,22 +84,23 @@ async function keepRejects(
   { lists }: Plans,
 ): Promise<(string | null)[]> {
   const files: (string | null)[] = []
-  for (const [index, { list: name, rejected, run, heading }] of lists.entries()) {
-    const order = intake.orders[index]
-    const { path, shown } =
-      order?.from.kind === 'file' ? order.from : { path: null, shown: streamName }
-    const sheet = order?.reading.sheet === undefined ? null : (heading?.sheet ?? null)
-    const list = { path, name, sheet, home: mill.config.home }
+  for (const [index, { rejected, run, heading }] of lists.entries()) {
+    const { from, reading } = intake.orders[index] ?? {}
+    const sheet = reading?.sheet === undefined ? null : heading?.sheet
+    const [path, shown] =
+      from?.kind === 'file' ? [rejectsPath(from.path, sheet), from.shown] : [null, streamName]
     if (rejected === 0) {
-      await removeRejects(list)
+      if (path !== null) await removeRejects(path)
       files.push(null)
       continue
     }
-    const written = await writeRejects(list, () => rejectedLines(mill.db, run))
+    const problem = path === null ? null : await writeRejects(path, rejectedLines(mill.db, run))
+    const file = problem === null ? path : null
+    const why = problem === null ? '' : `, because no file could be written (${problem})`
     prompts.say(
-      `${count(rejected, 'line')} of ${shown} rejected: see ${written.path ?? `the table rejected_lines, run ${run}, because no file could be written (${written.reason})`}`,
+      `${count(rejected, 'line')} of ${shown} rejected: see ${file ?? `the table rejected_lines, run ${run}${why}`}`,
     )
-    files.push(written.path)
+    files.push(file)
   }
   return files
 }

@@ -1,9 +1,7 @@
 // Reads the flags of the enqueue command, and checks the files that the user named.
 
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { wholeFlag } from '../../base/cli/flags.ts'
-import { count } from '../../base/cli/text.ts'
 import { callerFolder, type Config, type Environment } from '../../base/config.ts'
 import { Misuse } from '../../base/errors.ts'
 import { defaultNum } from '../../base/query.ts'
@@ -11,11 +9,11 @@ import { workplace } from '../../base/root.ts'
 import { localDate, readDuration } from '../../base/time/zone.ts'
 import { findFiles, type ListFile, refuseTwins } from '../lists/files.ts'
 import { everyTableOf, meansEvery, openSource } from '../lists/open.ts'
-import { type ReadOptions, readReading, type Typed, type TypedReading } from '../lists/options.ts'
+import { type ReadingFlags, type ReadOptions, readReading } from '../lists/options.ts'
 import { openList } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
 
-export interface EnqueueFlags extends Typed, TypedReading {
+export interface EnqueueFlags extends ReadingFlags {
   readonly as?: string
   readonly maxAge?: string
   readonly budget?: string
@@ -60,7 +58,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const folder = callerFolder(env)
   const as = flags.as === undefined ? undefined : typedName(flags.as)
   const configs = join(workplace, 'inputs', 'config')
-  const { files, skipped } = await findFiles({ args, folder, config: configs, as })
+  const { files, skipped } = findFiles({ args, folder, config: configs, as })
   const lists = (await Promise.all(files.map((file) => listsOf(file, reading)))).flat()
   refuseTwins(lists, flags.as)
   const settings = {
@@ -147,26 +145,4 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
   return named.flatMap(([name, values]) =>
     values.length === 0 ? [] : [`${name} ${values.join(' | ')}`],
   )
-}
-
-/** Function that asks a person for confirmation; null if nobody is present. */
-export type AskPerson = ((question: string) => Promise<boolean>) | null
-
-/** If nobody is present, throws an error that ends with `undone`. */
-export function askToBuy(queries: number, ask: AskPerson, undone: string): Promise<boolean> {
-  const calls = count(queries, 'call')
-  if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
-  throw new Misuse(
-    `expected --yes for a purchase of ${calls}, or a terminal to confirm it on, got neither; ${undone}`,
-  )
-}
-
-/** Any answer other than yes counts as no. */
-export async function askPerson(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question(question)).trim())
-  } finally {
-    lines.close()
-  }
 }

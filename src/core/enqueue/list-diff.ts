@@ -2,37 +2,33 @@
 
 import { count, formatNumber } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
-import type { ExpressionBuilder, Transaction } from '../../base/database/kysely.ts'
+import { countOf, type ExpressionBuilder, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { Misuse } from '../../base/errors.ts'
 import type { PlanOrder, Purchase } from './order.ts'
 import type { StageTables } from './stage.ts'
 
-/** Queries that are still open in a run but no longer on its list. */
-export interface RemovedQueries {
-  readonly queries: number
-  readonly examples: readonly string[]
-  readonly byPrice: readonly Purchase[]
-}
+type RemovedQueries = Awaited<ReturnType<typeof findRemoved>>
 
-export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
-
-export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
+/** Finds queries that are still open in a run but no longer on its list. */
+export async function findRemoved(trx: Transaction<DB>, run: number) {
   const removed = trx
     .withTables<StageTables>()
     .selectFrom('tasks')
     .innerJoin('queries', 'queries.id', 'tasks.query_id')
     .where('tasks.run_id', '=', run)
     .where(isRemoved)
-  const byPrice = await removed
+  const byPrice: readonly Purchase[] = await removed
     .select(({ fn }) => ['queries.num', 'queries.device', fn.countAll<number>().as('tasks')])
     .groupBy(['queries.num', 'queries.device'])
     .execute()
-  if (byPrice.length === 0) return noneRemoved
-  const examples = await removed.select('queries.q').orderBy('tasks.id').limit(3).execute()
+  const examples =
+    byPrice.length === 0
+      ? []
+      : await removed.select('queries.q').orderBy('tasks.id').limit(3).execute()
   return {
     queries: byPrice.reduce((sum, { tasks }) => sum + tasks, 0),
-    examples: examples.map(({ q }) => q),
+    examples: examples.map(({ q }): string => q) as readonly string[],
     byPrice,
   }
 }
@@ -96,15 +92,8 @@ export async function refuseShrunken(
   if (kind !== 'nightly' || source === null) return
   const members = trx.selectFrom('list_queries').where('list_id', '=', list)
   const newest = members.select(({ fn }) => fn.max('last_seen').as('newest'))
-  const { before } = await members
-    .where('last_seen', '=', newest)
-    .select(({ fn }) => fn.countAll<number>().as('before'))
-    .executeTakeFirstOrThrow()
-  const { held } = await trx
-    .withTables<StageTables>()
-    .selectFrom('merged')
-    .select(({ fn }) => fn.countAll<number>().as('held'))
-    .executeTakeFirstOrThrow()
+  const before = await countOf(trx, members.where('last_seen', '=', newest).select('query_id'))
+  const held = await countOf(trx, trx.withTables<StageTables>().selectFrom('merged').select('id'))
   if (before < 20 || held * 2 >= before) return
   throw new Misuse(
     `expected ${name} to contain about ${count(before, 'query')}, as it did when last read, got ${formatNumber(held)}; if this is intended, enqueue the list by hand once`,

@@ -3,6 +3,7 @@
 import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
 import {
+  countOf,
   type ExpressionBuilder,
   expressionBuilder,
   type Kysely,
@@ -154,16 +155,13 @@ export async function countUnusedIntervals(
   if (!wished) return 0
   // A manual run does not know the nightly maximum age, which applies to lines without a maximum age of their own.
   const usual = kind === 'nightly' ? maxAgeMs : 0
-  const { idle } = await trx
+  const idle = trx
     .withTables<StageTables>()
     .selectFrom('merged')
     .where(sql<boolean>`every_days::bigint * ${dayMs} <= coalesce(max_age_ms, ${usual})`)
-    .select(({ fn }) => fn.countAll<number>().as('idle'))
-    .executeTakeFirstOrThrow()
-  return idle
+  return countOf(trx, idle.select('id'))
 }
 
-/** Inserts or updates a list, and returns its id. */
 export async function storeList(
   trx: Transaction<DB>,
   { list, source, reading }: Pick<PlanOrder, 'list' | 'source' | 'reading'>,

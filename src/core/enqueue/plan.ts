@@ -4,6 +4,7 @@ import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
 import {
   type AliasableExpression,
+  countOf,
   type ControlledTransaction,
   type Kysely,
   type OnConflictBuilder,
@@ -17,13 +18,7 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { Rejection } from '../lists/rows.ts'
-import {
-  dropRemoved,
-  findRemoved,
-  noneRemoved,
-  refuseShrunken,
-  refuseUndecided,
-} from './list-diff.ts'
+import { dropRemoved, findRemoved, refuseShrunken, refuseUndecided } from './list-diff.ts'
 import {
   type BuyingOrder,
   countUnusedIntervals,
@@ -103,7 +98,10 @@ async function planRun(
   const { run, joined, before } = await findRun(trx, list, { order, keep })
   await mergeDuplicates(trx, stage, { run, joined, list, order })
   await refuseShrunken(trx, list, order)
-  const removed = joined && order.ifRemoved !== 'keep' ? await findRemoved(trx, run) : noneRemoved
+  const removed =
+    joined && order.ifRemoved !== 'keep'
+      ? await findRemoved(trx, run)
+      : { queries: 0, examples: [], byPrice: [] }
   const dropped = order.ifRemoved === 'drop' ? removed.queries : 0
   const added = await addTasks(trx, run, { keep, joined, order })
   const { tasks, queued } = added
@@ -168,8 +166,8 @@ async function findRun(
 }
 
 async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
-  const open = trx.selectFrom('slices').select('slice').where('run_id', '=', run)
-  return (await open.where('done_at', 'is', null).limit(1).executeTakeFirst()) !== undefined
+  const slices = trx.selectFrom('slices').where('run_id', '=', run).where('done_at', 'is', null)
+  return (await slices.select('slice').limit(1).execute()).length > 0
 }
 
 const sliceSize = 25
@@ -181,13 +179,13 @@ async function countAccepted(
   { single, tasks }: { single: boolean; tasks: number },
 ): Promise<number> {
   if (single) return tasks
-  const { accepted } = await trx
+  const accepted = trx
     .withTables<StageTables>()
     .selectFrom(`${stageName('staged_wanted', stage)} as wanted`)
     .innerJoin('merged', 'merged.ord', 'wanted.ord')
-    .select(({ fn }) => fn.count<number>('wanted.line').distinct().as('accepted'))
-    .executeTakeFirstOrThrow()
-  return accepted
+    .select('wanted.line')
+    .distinct()
+  return countOf(trx, accepted)
 }
 
 /** Tasks that may share a slice. Slices of reused tasks, and of tasks that are not asked, are not queued. */
@@ -206,7 +204,6 @@ interface Group {
   readonly first_slice: number
 }
 
-/** Inserts a task for each query that has no task in the run. */
 async function addTasks(
   trx: Transaction<DB>,
   run: number,
@@ -253,7 +250,6 @@ async function addGroup(
   await trx.executeQuery(statement('take_turns', { run, part: order.part, first }))
 }
 
-/** Selects the tasks in a group, in buying order. */
 function tasksOf(
   trx: Transaction<DB>,
   run: number,
@@ -346,7 +342,6 @@ async function countClasses(
     .execute()
 }
 
-/** Inserts the queries in a stage, and their list memberships. */
 async function storeHeld(
   trx: ControlledTransaction<DB>,
   stage: number,

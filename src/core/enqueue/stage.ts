@@ -23,171 +23,175 @@ const mostRows = 5_000
 const mostBytes = 4_000_000
 
 /** Sends rows in batches. One batch is filled while the previous batch is in flight. */
-export class Sender {
+export function createSender(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
   // The two batches alternate, so that no memory has to be allocated.
-  #gathering: Lot
-  #travelling: Lot
-  #sent: Promise<void> = Promise.resolve()
-  readonly #send: (lot: Lot) => Promise<void>
+  let gathering = new Lot(labels)
+  let travelling = new Lot(labels)
+  let sent: Promise<void> = Promise.resolve()
 
-  constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
-    this.#send = send
-    this.#gathering = new Lot(labels)
-    this.#travelling = new Lot(labels)
+  async function swap(): Promise<void> {
+    await sent
+    const full = gathering
+    gathering = travelling
+    travelling = full
+    gathering.clear()
+    if (full.rows > 0) sent = awaitedLater(send(full))
   }
 
-  /** Waits only while both batches are full. */
-  async add(queries: readonly ListedQuery[]): Promise<void> {
-    for (const query of queries) this.#gathering.add(query)
-    const { rows, bytes } = this.#gathering
-    if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
-  }
+  return {
+    /** Waits only while both batches are full. */
+    async add(queries: readonly ListedQuery[]): Promise<void> {
+      for (const query of queries) gathering.add(query)
+      const { rows, bytes } = gathering
+      if (rows >= mostRows || bytes >= mostBytes) await swap()
+    },
 
-  /** Sends the remaining rows, and throws any earlier failure. */
-  async end(): Promise<void> {
-    await this.#swap()
-    await this.#sent
-  }
-
-  async #swap(): Promise<void> {
-    await this.#sent
-    const full = this.#gathering
-    this.#gathering = this.#travelling
-    this.#travelling = full
-    this.#gathering.clear()
-    if (full.rows === 0) return
-    this.#sent = awaitedLater(this.#send(full))
+    /** Sends the remaining rows, and throws any earlier failure. */
+    async end(): Promise<void> {
+      await swap()
+      await sent
+    },
   }
 }
 
 /** Separator between the tags of a query. No text in a list contains this character. */
 const group = '\u001d'
 
+/** A column of staged lines: its type in a table, its type in a parameter, and its values. */
+function column<T>(
+  type: string,
+  kind: ArrayColumn<T>['kind'],
+  value: (line: ListedQuery, labels: readonly string[]) => T | null,
+) {
+  return { type, fill: () => ({ array: new ArrayColumn(kind), value }) }
+}
+
+type FilledColumn = ReturnType<ReturnType<typeof column>['fill']>
+
+const { integer, double, text, uuid } = kinds
+
+/** Columns that both tables of queries have. Columns of fixed size come first. */
+const inBoth = {
+  num: column('integer not null', integer, ({ query }) => query.num),
+  priority: column('smallint not null', integer, ({ priority }) => priority),
+  weight: column('double precision', double, ({ weight }) => weight),
+  max_age_ms: column('bigint', double, ({ maxAgeMs }) => maxAgeMs),
+  every_days: column('integer', integer, ({ everyDays }) => everyDays),
+  id: column('uuid not null', uuid, ({ id }) => id),
+  device: column('text', text, ({ query }) => query.device),
+}
+const columnsOf = {
+  staged_wanted: {
+    ...inBoth,
+    line: column('integer not null', integer, ({ line }) => line),
+    share: column('integer', integer, ({ tags }, labels) => {
+      const place = labels.findIndex((label) => tags.includes(label))
+      return place === -1 ? null : place
+    }),
+  },
+  staged_held: {
+    ...inBoth,
+    cpc: column('double precision', double, ({ cpc }) => cpc),
+    difficulty: column('double precision', double, ({ difficulty }) => difficulty),
+    key: column('text not null', text, ({ key }) => key),
+    q: column('text not null', text, ({ query }) => query.q),
+    location: column('text', text, ({ query }) => query.location),
+    hl: column('text', text, ({ query }) => query.hl),
+    gl: column('text', text, ({ query }) => query.gl),
+    target: column('text', text, ({ target }) => target),
+    tags: column('text', text, ({ tags }) => (tags.length === 0 ? null : tags.join(group))),
+    given: column('text', text, ({ given }) => given),
+  },
+  staged_rejected: {
+    line: { type: 'integer not null' },
+    reason: { type: 'text not null' },
+    content: { type: 'text not null' },
+  },
+}
+
 /** Queries in a list, collected by column until they are sent. */
 class Lot {
-  readonly columns = {
-    line: new ArrayColumn(kinds.integer),
-    id: new ArrayColumn(kinds.uuid),
-    key: new ArrayColumn(kinds.text),
-    q: new ArrayColumn(kinds.text),
-    location: new ArrayColumn(kinds.text),
-    hl: new ArrayColumn(kinds.text),
-    gl: new ArrayColumn(kinds.text),
-    num: new ArrayColumn(kinds.integer),
-    device: new ArrayColumn(kinds.text),
-    priority: new ArrayColumn(kinds.integer),
-    weight: new ArrayColumn(kinds.double),
-    target: new ArrayColumn(kinds.text),
-    tags: new ArrayColumn(kinds.text),
-    cpc: new ArrayColumn(kinds.double),
-    difficulty: new ArrayColumn(kinds.double),
-    every_days: new ArrayColumn(kinds.integer),
-    max_age_ms: new ArrayColumn(kinds.double),
-    given: new ArrayColumn(kinds.text),
-    share: new ArrayColumn(kinds.integer),
-  }
+  readonly columns = new Map<string, FilledColumn>()
   rows = 0
+  readonly #all: readonly FilledColumn[]
   readonly #labels: readonly string[]
-  readonly #all = Object.values(this.columns)
 
   /** `labels` are the tags with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
+    const { staged_wanted: wanted, staged_held: held } = columnsOf
+    for (const [name, { fill }] of Object.entries({ ...wanted, ...held })) {
+      this.columns.set(name, fill())
+    }
+    this.#all = [...this.columns.values()]
   }
 
   get bytes(): number {
-    return this.#all.reduce((sum, column) => sum + column.size, 0)
+    return this.#all.reduce((sum, { array }) => sum + array.size, 0)
   }
 
-  add(staged: ListedQuery): void {
-    const { line, id, key, query, priority, weight, target, tags, given } = staged
-    const { columns } = this
+  add(line: ListedQuery): void {
     this.rows += 1
-    columns.line.add(line)
-    columns.id.add(id)
-    columns.key.add(key)
-    columns.q.add(query.q)
-    columns.location.add(query.location)
-    columns.hl.add(query.hl)
-    columns.gl.add(query.gl)
-    columns.num.add(query.num)
-    columns.device.add(query.device)
-    columns.priority.add(priority)
-    columns.weight.add(weight)
-    columns.target.add(target)
-    columns.tags.add(tags.length === 0 ? null : tags.join(group))
-    columns.cpc.add(staged.cpc)
-    columns.difficulty.add(staged.difficulty)
-    columns.every_days.add(staged.everyDays)
-    columns.max_age_ms.add(staged.maxAgeMs)
-    columns.given.add(given)
-    columns.share.add(placeAmong(this.#labels, tags))
+    for (const { array, value } of this.#all) array.add(value(line, this.#labels))
   }
 
   /** All parameters that were built from the columns must have been sent before. */
   clear(): void {
     this.rows = 0
-    for (const column of this.#all) column.clear()
+    for (const { array } of this.#all) array.clear()
   }
 }
+
+export type Stage = ReturnType<typeof createStage>
 
 /** A list that is being staged in temporary tables. Await `end` before the list is planned. */
-export class Stage extends Sender {
-  readonly number: number
-  readonly #connections: Connections
-  readonly #labels: readonly string[]
+export function createStage(connections: Connections, number: number, labels: readonly string[]) {
+  const sender = createSender(async (lot) => {
+    await Promise.all([
+      insertRows(connections, 'staged_wanted', { number, lot }),
+      insertRows(connections, 'staged_held', { number, lot }),
+    ])
+  }, labels)
 
-  constructor(connections: Connections, number: number, labels: readonly string[]) {
-    super(async ({ columns }) => {
-      await Promise.all([
-        insertRows(connections, 'staged_wanted', { number, columns }),
-        insertRows(connections, 'staged_held', { number, columns }),
-      ])
-    }, labels)
-    this.number = number
-    this.#connections = connections
-    this.#labels = labels
-  }
-
-  async reject(lines: readonly Rejection[]): Promise<void> {
-    const table = sql.id(stageName('staged_rejected', this.number))
-    for (let start = 0; start < lines.length; start += mostRows) {
-      const some = JSON.stringify(lines.slice(start, start + mostRows))
-      await sql`
-        insert into ${table} (line, reason, content)
-        select line, reason, content
-        from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
-      `.execute(this.#connections.wanted)
-    }
-  }
-
-  /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
-  async addMembers(list: number): Promise<number> {
-    const wanted = stageName('staged_wanted', this.number)
-    const insert = statement('stage_members', { list, labels: this.#labels }, { wanted })
-    const { numAffectedRows } = await this.#connections.wanted.executeQuery(insert)
-    return Number(numAffectedRows ?? 0)
-  }
-
-  /** Creates empty tables, and drops the tables of an earlier reading. */
-  async start(): Promise<void> {
-    await this.end()
-    await this.drop()
-    await makeTables(this.#connections, this.number)
-  }
-
-  async drop(): Promise<void> {
+  async function drop(): Promise<void> {
     for (const table of stagedTables) {
-      const { schema } = connectionOf(this.#connections, table)
-      await schema.dropTable(stageName(table, this.number)).ifExists().execute()
+      const { schema } = connectionOf(connections, table)
+      await schema.dropTable(stageName(table, number)).ifExists().execute()
     }
   }
-}
 
-/** Returns the index of the first label that is one of the query's tags. */
-function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
-  const place = labels.findIndex((label) => tags.includes(label))
-  return place === -1 ? null : place
+  return {
+    ...sender,
+    number,
+    drop,
+
+    async reject(lines: readonly Rejection[]): Promise<void> {
+      const table = sql.id(stageName('staged_rejected', number))
+      for (let start = 0; start < lines.length; start += mostRows) {
+        const some = JSON.stringify(lines.slice(start, start + mostRows))
+        await sql`
+          insert into ${table} (line, reason, content)
+          select line, reason, content
+          from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+        `.execute(connections.wanted)
+      }
+    },
+
+    /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
+    async addMembers(list: number): Promise<number> {
+      const wanted = stageName('staged_wanted', number)
+      const insert = statement('stage_members', { list, labels }, { wanted })
+      const { numAffectedRows } = await connections.wanted.executeQuery(insert)
+      return Number(numAffectedRows ?? 0)
+    },
+
+    /** Creates empty tables, and drops the tables of an earlier reading. */
+    async start(): Promise<void> {
+      await sender.end()
+      await drop()
+      await makeTables(connections, number)
+    },
+  }
 }
 
 export interface Connections {
@@ -234,47 +238,14 @@ function connectionOf({ held, wanted }: Connections, table: StagedTable): Kysely
   return table === 'staged_held' ? held : wanted
 }
 
-const types = {
-  line: 'integer not null',
-  num: 'integer not null',
-  priority: 'smallint not null',
-  weight: 'double precision',
-  max_age_ms: 'bigint',
-  every_days: 'integer',
-  id: 'uuid not null',
-  device: 'text',
-  share: 'integer',
-  cpc: 'double precision',
-  difficulty: 'double precision',
-  key: 'text not null',
-  q: 'text not null',
-  location: 'text',
-  hl: 'text',
-  gl: 'text',
-  target: 'text',
-  tags: 'text',
-  given: 'text',
-  reason: 'text not null',
-  content: 'text not null',
-} as const
-
-/** Columns that both tables of queries have. Columns of fixed size come first. */
-const inBoth = ['num', 'priority', 'weight', 'max_age_ms', 'every_days', 'id', 'device'] as const
-const texts = ['key', 'q', 'location', 'hl', 'gl', 'target', 'tags', 'given'] as const
-const columnsOf = {
-  staged_wanted: [...inBoth, 'line', 'share'],
-  staged_rejected: ['line', 'reason', 'content'],
-  staged_held: [...inBoth, 'cpc', 'difficulty', ...texts],
-} as const
-
 export async function makeTables(connections: Connections, number: number): Promise<void> {
   for (const table of stagedTables) {
     const create = connectionOf(connections, table)
       .schema.createTable(stageName(table, number))
       .temporary()
-      .addColumn('ord', 'integer', (column) => column.generatedAlwaysAsIdentity())
-    await columnsOf[table]
-      .reduce((all, name) => all.addColumn(name, sql.raw(types[name])), create)
+      .addColumn('ord', 'integer', (ord) => ord.generatedAlwaysAsIdentity())
+    await Object.entries<{ readonly type: string }>(columnsOf[table])
+      .reduce((all, [name, { type }]) => all.addColumn(name, sql.raw(type)), create)
       .execute()
   }
 }
@@ -282,16 +253,17 @@ export async function makeTables(connections: Connections, number: number): Prom
 async function insertRows(
   connections: Connections,
   table: 'staged_wanted' | 'staged_held',
-  { number, columns }: { number: number; columns: Lot['columns'] },
+  { number, lot }: { number: number; lot: Lot },
 ): Promise<void> {
-  const names = columnsOf[table]
+  const columns = [...lot.columns].filter(([name]) => name in columnsOf[table])
+  const names = columns.map(([name]) => sql.id(name))
   // A column of nulls is sent as an empty array, which `unnest` fills with nulls.
-  const arrays = names.map((name) => {
-    const { blank, kind } = columns[name]
-    return sql`${blank ? '{}' : columns[name].toParameter()}::${sql.raw(kind.name)}[]`
-  })
+  const arrays = columns.map(
+    ([, { array }]) =>
+      sql`${array.blank ? '{}' : array.toParameter()}::${sql.raw(array.kind.name)}[]`,
+  )
   await sql`
-    insert into ${sql.id(stageName(table, number))} (${sql.join(names.map((name) => sql.id(name)))})
+    insert into ${sql.id(stageName(table, number))} (${sql.join(names)})
     select *
     from unnest(${sql.join(arrays)})`.execute(connectionOf(connections, table))
 }

@@ -12,7 +12,7 @@ import type { ListedQuery } from '../lists/rows.ts'
 import { streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
-import { type Connections, Stage } from './stage.ts'
+import { type Connections, createStage, type Stage } from './stage.ts'
 
 type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
 type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
@@ -60,7 +60,7 @@ export async function stageList(
   const { from, reading: typed, notices: _, record, shares = [], ...settings } = order
   const { list, kind } = order
   const labels = shares.map(({ tag }) => tag)
-  const stage = new Stage(connections, number, labels)
+  const stage = createStage(connections, number, labels)
   await stage.start()
   const { origin, api } = desk.supplier
   const { join = kind === 'nightly', ifRemoved = usuallyRemoved(order) } = order
@@ -70,8 +70,14 @@ export async function stageList(
   const defaults = { adaptive: false, part: null }
   const usual = { ...defaults, ...settings, shares, origin, api, join, ifRemoved, prices }
   if (from.kind === 'members') {
-    const members = await stageMembers(stage, from.list, list)
-    return { stage, order: { ...usual, ...members }, record, read: notRead }
+    const usable = await stage.addMembers(from.list)
+    if (usable === 0)
+      throw new Misuse(`expected queries in the list ${list}, got none; enqueue its file`)
+    const plain = { single: true, plain: true, wished: true, request: null }
+    const members = { source: null, reading: undefined, usable, ...plain }
+    const sample = { first: [], last: null }
+    const read = { heading: null, headersAgain: [], notices: [], sample }
+    return { stage, order: { ...usual, ...members }, record, read }
   }
   const source = from.kind === 'file' ? from.path : streamName
   await refuseOtherSource(desk.db, { list, join, source })
@@ -82,25 +88,10 @@ export async function stageList(
   return { stage, order: { ...usual, ...found }, record, read }
 }
 
-const notRead: ReadList = {
-  heading: null,
-  headersAgain: [],
-  notices: [],
-  sample: { first: [], last: null },
-}
-
 /** If the list was not read completely, the removed queries are unknown, so all queries are kept. */
 function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
   if (from.kind === 'members' || join === true) return 'keep'
   return kind === 'nightly' ? 'drop' : 'ask'
-}
-
-async function stageMembers(stage: Stage, list: number, name: string) {
-  const usable = await stage.addMembers(list)
-  if (usable === 0)
-    throw new Misuse(`expected queries in the list ${name}, got none; enqueue its file`)
-  const plain = { single: true, plain: true, wished: true, request: null }
-  return { source: null, reading: undefined, usable, ...plain }
 }
 
 /** Reads a file, and reads it again if its rows contradict its beginning. */
@@ -124,8 +115,7 @@ async function stageFile(
   const { heading, headersAgain } = list
   const notices = [...(order.notices ?? []), ...list.notices]
   const sample = { first: tally.first, last: tally.last }
-  const found: ReadList = { heading, headersAgain, notices, sample }
-  return { tally, read: found, dialect: heading.dialect }
+  return { tally, read: { heading, headersAgain, notices, sample }, dialect: heading.dialect }
 }
 
 async function readInto(
@@ -171,13 +161,10 @@ function emptyTally() {
     usable: 0,
     queries: 0,
     rejected: 0,
-    /** True if lines set at most a priority and a weight besides the query. */
     plain: true,
-    /** True if a line sets how often its query is bought, or the maximum age of its answer. */
     wished: false,
     /** First reasons, for the message. */
     reasons: [] as string[],
-    /** Parameters that determine the price; null if they differ between queries. */
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],
     last: null as Query | null,

@@ -3,6 +3,7 @@
 import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 import type { ListedGroup } from '../enqueue/prospect.ts'
+import type { readAllListBudgets } from '../ledger/account.ts'
 
 /** Result of a forecast. It is `unknown` if the balance or the price of a class is missing. */
 export type Forecast =
@@ -130,13 +131,6 @@ export interface ComingNight {
   readonly part?: number | null
 }
 
-interface ListBudget {
-  readonly list: string
-  readonly month: string
-  readonly budget: number
-  readonly gone: number
-}
-
 export interface ForecastInput {
   readonly now: number
   /** Credits left after calls in flight are paid; null if no balance is known. */
@@ -152,7 +146,7 @@ export interface ForecastInput {
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
   /** Monthly budgets of lists, with the credits used in the known months. */
-  readonly lists: readonly ListBudget[]
+  readonly lists: Awaited<ReturnType<typeof readAllListBudgets>>
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
@@ -190,7 +184,6 @@ interface Leftover {
   readonly step: Step
   readonly list: number | null
   readonly budget: number | null
-  /** Number of queries by price class. */
   readonly portions: ReadonlyMap<string, number>
   readonly month: string
   /** Day or month that must end first, because its budget is used up; null if the tasks wait for credits. */
@@ -313,21 +306,16 @@ class Spending {
   }
 }
 
-/** Tracks when queries were last bought, including purchases that the forecast assumes. */
-interface KnownGroup {
-  readonly group: QueryGroup
-  answeredAt: number | null
-  /** Number of the day that the queries were last bought for. */
-  answeredDay: number | null
-  /** Number of the day that the queries are next due, for each list with a cadence. */
-  readonly dueDays: Map<number, number>
-}
+type KnownGroup = ReturnType<typeof knownGroup>
 
-function knownGroup(group: QueryGroup): KnownGroup {
+/** Tracks when queries were last bought, including purchases that the forecast assumes. */
+function knownGroup(group: QueryGroup) {
   return {
     group,
     answeredAt: group.answeredAt,
+    /** Number of the day that the queries were last bought for. */
     answeredDay: numberOf(group.answeredOn),
+    /** Number of the day that the queries are next due, for each list with a cadence. */
     dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
 }

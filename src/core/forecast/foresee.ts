@@ -36,6 +36,11 @@ interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
   >
 }
 
+/** Calls per minute when the account last made calls; null if there were too few calls. */
+interface Pace {
+  readonly per_minute: number | null
+}
+
 export type CreditForecast = Awaited<ReturnType<typeof readCreditForecast>>
 
 export async function readCreditForecast(
@@ -49,7 +54,9 @@ export async function readCreditForecast(
   const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
   const span = { after: now, until }
   const renewals = await foreseeRenewals({ db, supplier, config }, span)
-  const perMinute = await readPace(db, supplier)
+  const { account, origin } = supplier
+  const [pace] = await readRows<Pace>(db, 'buying_pace', { account, origin })
+  const perMinute = pace?.per_minute ?? null
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)
@@ -160,18 +167,17 @@ function nightsOfSchedule(
 }
 
 /** Enabled schedules whose list was never read. The size of such a list is unknown. */
-async function readUnpriced(db: Database) {
-  const rows = await db
+function readUnpriced(db: Database) {
+  return db
     .selectFrom('schedules')
-    .select(['name as schedule', 'list'])
+    .select((eb) => [
+      'name as schedule',
+      eb.fn<string>('format', [sql.lit('the list %s has never been read'), 'list']).as('reason'),
+    ])
     .where('enabled', '=', true)
     .where('list', 'not in', (lists) => lists.selectFrom('lists').select('lists.name'))
     .orderBy('name')
     .execute()
-  return rows.map(({ schedule, list }) => ({
-    schedule,
-    reason: `the list ${list} has never been read`,
-  }))
 }
 
 /** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */
@@ -190,13 +196,6 @@ async function foreseeRenewals(
   const dues = dueBetween(renewal, zone, span).map(({ at }) => at)
   const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
   return next.map((at) => ({ at, balance }))
-}
-
-/** Calls per minute when the account last made calls; null if there were too few calls. */
-async function readPace(db: Database, { account, origin }: Supplier): Promise<number | null> {
-  const parameters = { account, origin }
-  const [pace] = await readRows<{ per_minute: number | null }>(db, 'buying_pace', parameters)
-  return pace?.per_minute ?? null
 }
 
 /** Highest balance within a period; null if no balance was reported. */

@@ -87,7 +87,6 @@ export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
 
-/** Returns the columns of a list without a header. */
 export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
@@ -99,7 +98,6 @@ export function isTitle(cells: readonly string[]): boolean {
   )
 }
 
-/** Formats a cell for a message. */
 export function show(cell: string): string {
   const text = cell.trim()
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)

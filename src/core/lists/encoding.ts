@@ -57,7 +57,7 @@ function isUtf32(head: Buffer): boolean {
 
 /**
  * True for UTF-8 with invalid bytes. Other encodings hardly ever contain a complete UTF-8 sequence by chance, and a
- * single invalid byte proves nothing. A surrogate counts as UTF-8, because it comes from a split UTF-16 pair.
+ * single invalid byte proves nothing.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -65,18 +65,16 @@ function isBrokenUtf8(head: Buffer): boolean {
   for (let at = 0; at < head.length;) {
     const lead = head[at] ?? 0
     const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1
-    const spelt = head.subarray(at, at + length)
-    const whole = length > 1 && (isUtf8(spelt) || isHalf(spelt))
+    const following = head.subarray(at + 1, at + length)
+    const whole =
+      length > 1 &&
+      following.length === length - 1 &&
+      following.every((byte) => byte >= 0x80 && byte < 0xc0)
     if (whole) good++
     else if (lead >= 0x80) bad++
     at += whole ? length : 1
   }
   return good >= bad || bad === 1
-}
-
-/** True for a UTF-16 surrogate that was encoded like a character. */
-function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
-  return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
 
 /** Rejects a request that contradicts the byte order mark, if either of them is UTF-16. */
@@ -189,60 +187,38 @@ export async function* decode(
   { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
 ): AsyncGenerator<Buffer> {
   const { label, mark } = encoding
-  const decoder = label === 'utf-8' ? new Utf8(shown, mark) : new Other(shown, mark, label)
+  const push = label === 'utf-8' ? checkUtf8(shown, mark) : decodeOther(shown, mark, label)
   let skip = mark
   for await (const chunk of chunks) {
     const bytes = chunk.subarray(Math.min(skip, chunk.length))
     skip -= chunk.length - bytes.length
-    yield decoder.push(bytes, false)
+    yield push(bytes, false)
   }
-  if (toTheEnd) yield decoder.push(Buffer.alloc(0), true)
+  if (toTheEnd) yield push(Buffer.alloc(0), true)
 }
 
-/** Tracks the line and the offset at which the next piece starts. */
-abstract class Decoder {
-  protected line = 1
-  /** Last bytes of the previous piece, which are still needed. */
-  protected before: Buffer = Buffer.alloc(0)
-  protected readonly shown: string
-  protected offset: number
+type Push = (chunk: Buffer, last: boolean) => Buffer
 
-  constructor(shown: string, offset: number) {
-    this.shown = shown
-    this.offset = offset
-  }
-
-  abstract push(chunk: Buffer, last: boolean): Buffer
-
-  protected halfCharacter(label: string, line: number, offset: number): Misuse {
-    return new Misuse(
-      `${this.shown}:${line}: expected ${label} throughout, got half a character (a lone surrogate) at offset ${offset}; correct that line, which was cut in the middle of a character such as an emoji`,
-    )
-  }
-}
-
-class Utf8 extends Decoder {
-  push(chunk: Buffer, last: boolean): Buffer {
-    const bytes = this.before.length === 0 ? chunk : Buffer.concat([this.before, chunk])
+function checkUtf8(shown: string, start: number): Push {
+  let offset = start
+  let line = 1
+  let rest: Buffer = Buffer.alloc(0)
+  return (chunk, last) => {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const end = last ? bytes.length : lastCharacterEnd(bytes)
     const text = bytes.subarray(0, end)
-    if (!isUtf8(text)) throw this.#refuse(text)
-    this.before = bytes.subarray(end)
-    this.offset += end
-    this.line += lineEnds(text)
+    if (!isUtf8(text)) {
+      // Decoding replaces invalid bytes, so the first difference is where they start.
+      const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
+      const at = lastCharacterEnd(text.subarray(0, differs))
+      throw new Misuse(
+        `${shown}:${line + lineEnds(text.subarray(0, at))}: expected UTF-8 throughout, got an invalid byte at offset ${offset + at}: ${around(text, at)}; correct that line, specify the encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+      )
+    }
+    rest = bytes.subarray(end)
+    offset += end
+    line += lineEnds(text)
     return text
-  }
-
-  #refuse(text: Buffer): Misuse {
-    // Decoding replaces invalid bytes, so the first difference is where they start.
-    const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
-    const at = lastCharacterEnd(text.subarray(0, differs))
-    const line = this.line + lineEnds(text.subarray(0, at))
-    const offset = this.offset + at
-    if (isHalf(text.subarray(at))) return this.halfCharacter('UTF-8', line, offset)
-    return new Misuse(
-      `${this.shown}:${line}: expected UTF-8 throughout, got an invalid byte at offset ${offset}: ${around(text, at)}; correct that line, specify the encoding, such as --encoding windows-1252, or save the file as UTF-8`,
-    )
   }
 }
 
@@ -255,45 +231,22 @@ function around(text: Buffer, at: number): string {
   return `0x${byte} (as windows-1252: ${JSON.stringify(shown)})`
 }
 
-class Other extends Decoder {
-  readonly #decoder: InstanceType<typeof TextDecoder>
-  readonly #label: string
-
-  constructor(shown: string, offset: number, label: string) {
-    super(shown, offset)
-    this.#decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
-    this.#label = label
-  }
-
-  push(chunk: Buffer, last: boolean): Buffer {
+function decodeOther(shown: string, start: number, label: string): Push {
+  const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
+  let offset = start
+  let line = 1
+  return (chunk, last) => {
     try {
-      const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
-      this.offset += chunk.length
-      this.line += lineEnds(text)
-      // Keeps the last complete UTF-16 unit and a single byte after it. Units start at even offsets.
-      const kept = Buffer.concat([this.before, chunk])
-      this.before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
+      const text = Buffer.from(decoder.decode(chunk, { stream: !last }))
+      offset += chunk.length
+      line += lineEnds(text)
       return text
     } catch (cause) {
-      if (this.#label.startsWith('utf-16')) this.#refuseHalf(chunk)
       throw new Misuse(
-        `${this.shown}: expected ${this.#label} throughout, got invalid bytes between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.line}; specify the encoding with --encoding, or save the file as UTF-8`,
+        `${shown}: expected ${label} throughout, got invalid bytes between offsets ${offset} and ${offset + chunk.length}, after line ${line}; specify the encoding with --encoding, or save the file as UTF-8`,
         { cause },
       )
     }
-  }
-
-  #refuseHalf(chunk: Buffer): void {
-    const bytes = Buffer.concat([this.before, chunk])
-    const units = bytes.subarray(0, bytes.length - (bytes.length % 2))
-    if (this.#label === 'utf-16be') units.swap16()
-    const text = units.toString('utf16le')
-    // The first unit may complete a character that starts before these bytes.
-    const from = this.before.length > 0 && /^[\udc00-\udfff]/.test(text) ? 1 : 0
-    const at = from + text.slice(from).search(/\p{Cs}/u)
-    if (at < from) return
-    const line = this.line + text.slice(this.before.length / 2, at).split('\n').length - 1
-    throw this.halfCharacter(this.#label, line, this.offset - this.before.length + at * 2)
   }
 }
 

@@ -1,8 +1,8 @@
-// Finds the files that the command line names, directly or by patterns.
+// Finds the lists that the command line names.
 
-import { readdir, stat } from 'node:fs/promises'
-import { basename, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { codeOf, Misuse } from '../../base/errors.ts'
+import { basename, extname, resolve, sep } from 'node:path'
+import { Misuse } from '../../base/errors.ts'
+import { rejectsEnding } from './rejects.ts'
 
 export interface ListFile {
   /** Null for standard input. */
@@ -13,46 +13,34 @@ export interface ListFile {
 
 interface FileArguments {
   readonly args: readonly string[]
-  /** Working directory of the command. */
   readonly folder: string
   /** Configuration folder; its files are not lists. */
   readonly config: string
   readonly as?: string | undefined
 }
 
-const rejectedEnding = '.rejected.csv'
-
-/** Resolves names and patterns to files, in order and without repetition. `skipped` are the files that are not lists. */
-export async function findFiles(options: FileArguments) {
+/** Resolves names to files, in order and without repetition. `skipped` are the files that are not lists. */
+export function findFiles({ args, folder, config, as }: FileArguments) {
   const paths = new Map<string | null, string>()
   const skipped: string[] = []
-  for (const arg of options.args) {
-    for (const shown of await expand(arg, options.folder)) {
-      if (shown === '-') paths.set(null, shown)
-      else if (holdsNoList(shown, options)) skipped.push(shown)
-      else paths.set(resolve(options.folder, shown), shown)
-    }
+  for (const shown of args) {
+    const path = resolve(folder, shown)
+    if (shown === '-') paths.set(null, shown)
+    else if (path.endsWith(rejectsEnding) || path.startsWith(config + sep)) skipped.push(shown)
+    else paths.set(path, shown)
   }
-  if (paths.size === 0) throw nothingLeft(options.args, skipped)
-  const files = [...paths].map(([path, shown]) => ({ path, shown, name: nameOf(path, options.as) }))
-  refuseTwins(files, options.as)
-  return { files, skipped }
-}
-
-function nothingLeft(args: readonly string[], skipped: readonly string[]): Misuse {
   const [first] = skipped
-  if (first === undefined) {
-    return new Misuse(`expected a file for ${args.join(' ')}, got nothing; check the path`)
+  if (paths.size === 0 && first !== undefined) {
+    const why = first.endsWith(rejectsEnding)
+      ? 'rejected lines; correct them in the list itself'
+      : 'settings; choose a list of queries'
+    throw new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
   }
-  const why = first.endsWith(rejectedEnding)
-    ? 'rejected lines; correct them in the list itself'
-    : 'settings; choose a list of queries'
-  return new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
-}
-
-function holdsNoList(shown: string, { folder, config }: FileArguments): boolean {
-  const path = resolve(folder, shown)
-  return path.endsWith(rejectedEnding) || path.startsWith(config + sep)
+  const files = [...paths].map(([path, shown]) => {
+    return { path, shown, name: as ?? (path === null ? 'stdin' : nameOfList(path)) }
+  })
+  refuseTwins(files, as)
+  return { files, skipped }
 }
 
 export function nameOfList(path: string): string {
@@ -64,11 +52,6 @@ export function nameOfList(path: string): string {
   return name === '' ? basename(path) : name
 }
 
-function nameOf(path: string | null, as: string | undefined): string {
-  return as ?? (path === null ? 'stdin' : nameOfList(path))
-}
-
-/** Rejects lists with the same name. */
 export function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
   if (as !== undefined && files.length > 1) {
     throw new Misuse(
@@ -84,53 +67,5 @@ export function refuseTwins(files: readonly ListFile[], as: string | undefined):
       )
     }
     seen.set(name, shown)
-  }
-}
-
-async function expand(arg: string, folder: string): Promise<readonly string[]> {
-  if (arg === '-' || !/[*?]/.test(arg) || (await isThere(resolve(folder, arg)))) return [arg]
-  const parts = arg.split('/')
-  const first = parts.findIndex((part) => /[*?]/.test(part))
-  const fixed = parts.slice(0, first).map((part) => `${part}/`)
-  const base = resolve(folder, fixed.join(''))
-  const pattern = patternOf(parts.slice(first).filter((part) => part !== '' && part !== '.'))
-  const found = (await filesBelow(base, parts.length - first > 1))
-    .filter((path) => pattern.test(relative(base, path)))
-    .toSorted()
-  if (found.length === 0)
-    throw new Misuse(`expected files that match ${arg}, got none; check the path`)
-  return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
-}
-
-/** A file's name may contain the characters of patterns. */
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => !found.isDirectory(),
-    () => false,
-  )
-}
-
-/** Only a part that begins with a dot matches hidden files and folders. */
-function patternOf(parts: readonly string[]): RegExp {
-  const patterns = parts.map((part, at) => {
-    if (part === '**') return '(?:[^./][^/]*/)*'
-    const literal = part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
-    const names = literal.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')
-    return `${part.startsWith('.') ? '' : '(?!\\.)'}${names}${at < parts.length - 1 ? '/' : ''}`
-  })
-  return new RegExp(`^${patterns.join('')}$`, 'su')
-}
-
-async function filesBelow(folder: string, recursive: boolean): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true, recursive })
-    const files = entries.filter((entry) => !entry.isDirectory())
-    return files.map(({ parentPath, name }) => join(parentPath, name))
-  } catch (cause) {
-    const code = codeOf(cause)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    throw new Misuse(`expected ${folder} to be a readable folder, got ${code ?? 'an error'}`, {
-      cause,
-    })
   }
 }

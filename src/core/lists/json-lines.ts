@@ -1,7 +1,8 @@
 // Converts JSON lines to CSV lines: a header with the names of the fields, then one line for each JSON value.
 
-import { Misuse, reasonOf } from '../../base/errors.ts'
+import { Misuse } from '../../base/errors.ts'
 import { isQueryName, readHeader, show } from './columns.ts'
+import { decode } from './encoding.ts'
 import { csvCell } from './sheet.ts'
 import { peek, type Source } from './source.ts'
 
@@ -12,10 +13,8 @@ const longestLine = 1024 * 1024
 export async function readJsonLines(source: Source): Promise<Source> {
   const { head, whole, all } = await peek(source.chunks, headSize)
   const plain = { ...source, chunks: all }
-  const lines = head
-    .toString()
-    .replace(/^\ufeff/u, '')
-    .split('\n')
+  const mark = head.indexOf('\ufeff') === 0 ? 3 : 0
+  const lines = head.toString('utf8', mark).split('\n')
   if (!whole) lines.pop()
   const values = lines.map(valueOf)
   const first = values.find((value) => value !== undefined)
@@ -26,7 +25,7 @@ export async function readJsonLines(source: Source): Promise<Source> {
     : [...fieldsOf(first)].some(([name, value]) => typeof value === 'string' && isQueryName(name))
   if (!isList) return plain
   const names = [...new Set(values.flatMap((value) => [...fieldsOf(value, 'query').keys()]))]
-  return { ...plain, firstLine: 0, chunks: csvLines(plain, names) }
+  return { ...plain, firstLine: 0, chunks: csvLines(plain, { names, mark }) }
 }
 
 function valueOf(line: string): unknown {
@@ -49,7 +48,7 @@ function fieldsOf(value: unknown, query?: string): ReadonlyMap<string, unknown> 
 
 async function* csvLines(
   { chunks, shown }: Source,
-  names: readonly string[],
+  { names, mark }: { readonly names: readonly string[]; readonly mark: number },
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(`${names.map(csvCell).join(',')}\n`)
   const query = names.find(isQueryName) ?? 'query'
@@ -60,8 +59,8 @@ async function* csvLines(
     return `${cellsOf(text, names, { query, at: `${shown}:${line}` })}\n`
   }
   let rest = ''
-  for await (const text of textOf(chunks, shown)) {
-    const lines = (rest + text).split('\n')
+  for await (const text of decode(chunks, { label: 'utf-8', mark, how: 'given' }, { shown })) {
+    const lines = (rest + text.toString()).split('\n')
     rest = lines.pop() ?? ''
     if (rest.length > longestLine) {
       throw new Misuse(
@@ -71,20 +70,6 @@ async function* csvLines(
     if (lines.length > 0) yield Buffer.from(lines.map(rowOf).join(''))
   }
   if (rest !== '') yield Buffer.from(rowOf(rest))
-}
-
-async function* textOf(chunks: AsyncIterable<Buffer>, shown: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  try {
-    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })
-    yield decoder.decode()
-  } catch (cause) {
-    if (!(cause instanceof TypeError)) throw cause
-    throw new Misuse(
-      `expected ${shown} to be UTF-8, got invalid bytes: ${reasonOf(cause)}; save it as UTF-8`,
-      { cause },
-    )
-  }
 }
 
 function cellsOf(

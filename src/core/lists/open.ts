@@ -1,16 +1,19 @@
-// Opens a list as bytes, from a plain file, a compressed file, a spreadsheet or an archive.
+// Opens a list as bytes, from a plain file, a compressed file, or a table of a spreadsheet or an archive.
 
 import { Misuse } from '../../base/errors.ts'
+import { leastScore } from './column-score.ts'
+import { plainName, show } from './columns.ts'
+import { divides, tableOf, tryOut, wantedDelimiters } from './dialect.ts'
+import { detectEncoding } from './encoding.ts'
 import { readJsonLines } from './json-lines.ts'
 import { isOds, odsSheets } from './ods.ts'
 import type { ReadOptions } from './options.ts'
+import { openList } from './read.ts'
 import { sheetLines } from './sheet.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
-import { chooseTables, namesOf, type Table } from './tables.ts'
+import { filledCells } from './values.ts'
 import { xlsxSheets } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
-
-export { meansEvery } from './tables.ts'
 
 export type ListBytes =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
@@ -107,15 +110,15 @@ async function tablesOf(archive: Archive): Promise<readonly Table[]> {
     .map((name) => ({
       name,
       hidden: /(?:^|\/)\./.test(name),
-      kind: list.test(name) ? 'list' : document.test(name) ? 'document' : 'unknown',
+      kind: listName.test(name) ? 'list' : documentName.test(name) ? 'document' : 'unknown',
       chunks: () => read(name),
     }))
 }
 
 // Files that operating systems add to archives.
 const noise = /(?:^|\/)(?:__MACOSX\/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)/i
-const list = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
-const document =
+const listName = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
+const documentName =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
 // The signature of a tar archive lies further into the file than the signatures of the other formats.
@@ -147,4 +150,177 @@ function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {
   if (found === undefined) return 'none'
   const [, name, advice] = found
   throw new Misuse(`expected a list of queries in ${shown}, got ${name}; ${advice}`)
+}
+
+interface Table {
+  readonly name: string
+  readonly hidden: boolean
+  /** Kind of the table according to its name. If the kind is unknown, the contents are examined. */
+  readonly kind: 'list' | 'document' | 'unknown'
+  readonly chunks: () => AsyncGenerator<Buffer>
+  readonly hiddenRows?: ReadonlySet<number>
+}
+
+interface Choice {
+  readonly opened: (table: Table) => Promise<Source>
+  readonly options: ReadOptions
+  /** If false, only one table may be chosen. */
+  readonly every: boolean
+}
+
+interface Judged {
+  readonly table: Table
+  readonly columns: readonly string[]
+  /** Reason why the table can't be read as it is. */
+  readonly problem: Misuse | null
+}
+
+type OneOrMore<T> = readonly [T, ...T[]]
+
+/** The `--sheet` value for every table, unless a table has this name. */
+const everyTable = 'all'
+
+export function meansEvery(sheet: string | undefined): boolean {
+  return sheet !== undefined && plainText(sheet) === everyTable
+}
+
+/** Returns the named table or, without a name, the tables that may be lists. */
+async function chooseTables(
+  tables: readonly Table[],
+  shown: string,
+  choice: Choice,
+): Promise<OneOrMore<Table>> {
+  const { every, options } = choice
+  const hasName = tablesNamed(tables, everyTable).length > 0
+  const name = every && hasName ? everyTable : options.sheet
+  if (name !== undefined) return [namedTable(tables, shown, name)]
+  const visible = tables.filter(({ hidden }) => !hidden)
+  const lists = visible.filter(({ kind }) => kind === 'list')
+  const unknown = visible.filter(({ kind }) => kind === 'unknown')
+  const others = await judgeAll(unknown, choice)
+  const [list, another] = lists
+  // A single list is not examined, because its format may need flags.
+  if (others.length === 0 && list !== undefined && another === undefined) return [list]
+  const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
+  if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
+  if (every || more.length === 0) return [readable(first), ...more.map(readable)]
+  throw severalTables([first, ...more], shown, hasName)
+}
+
+function severalTables(meant: OneOrMore<Judged>, shown: string, hasAll: boolean): Misuse {
+  const found = meant.map(({ table, columns }) => {
+    const cells = columns.slice(0, 6).map(show)
+    const held = cells.length === 0 ? 'not read' : cells.join(', ')
+    return `${JSON.stringify(table.name)} (${held}${columns.length > 6 ? ', …' : ''})`
+  })
+  const { table } = meant.find(({ columns }) => columns.length > 0) ?? meant[0]
+  const isEach = meant.every(({ problem }) => problem === null) && !hasAll
+  const all = isEach ? `, or --sheet ${everyTable} to make each table a list` : ''
+  return new Misuse(
+    `expected one table with queries in ${shown}, got ${firstOf(found)}; use --sheet ${JSON.stringify(table.name)} or another table's name${all}`,
+  )
+}
+
+function readable({ table, problem }: Judged): Table {
+  if (problem === null) return table
+  throw problem
+}
+
+function namesOf(tables: readonly Table[]): string {
+  return firstOf(
+    tables.map(({ name, hidden }) => `${JSON.stringify(name)}${hidden ? ' (hidden)' : ''}`),
+  )
+}
+
+function firstOf(names: readonly string[]): string {
+  const more = names.length - 20
+  return `${names.slice(0, 20).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Returns the table with this name, or the table whose path ends in this name. */
+function namedTable(tables: readonly Table[], shown: string, sheet: string): Table {
+  const [table, ...others] = tablesNamed(tables, sheet)
+  if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
+  if (others.length === 0) return table
+  throw new Misuse(
+    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; use --sheet with the full name of one of them`,
+  )
+}
+
+function tablesNamed(tables: readonly Table[], sheet: string): readonly Table[] {
+  const exact = tables.filter(({ name }) => name === sheet)
+  if (exact.length > 0) return exact
+  const wanted = plainText(sheet)
+  const named = (name: string): boolean => plainText(name) === wanted
+  return tables.filter(({ name }) => named(name) || named(name.slice(name.lastIndexOf('/') + 1)))
+}
+
+function plainText(text: string): string {
+  return text.normalize('NFC').toLowerCase().trim()
+}
+
+function noTable(tables: readonly Table[], shown: string, expected: string): Misuse {
+  const got = tables.length === 0 ? 'none' : namesOf(tables)
+  return new Misuse(
+    `expected ${expected} in ${shown}, got ${got}; choose a table with --sheet, and its query column with --column`,
+  )
+}
+
+async function judgeAll(tables: readonly Table[], choice: Choice): Promise<readonly Judged[]> {
+  const judged: (Judged | null)[] = []
+  for (const table of tables) judged.push(await judge(table, choice))
+  return judged.filter((one) => one !== null)
+}
+
+/** Returns null if the table is clearly not a list of queries. */
+async function judge(table: Table, { opened, options }: Choice): Promise<Judged | null> {
+  let columns: string[] | null = []
+  try {
+    const source = await opened(table)
+    const { all, ...beginning } = await peek(source.chunks, 64 * 1024)
+    columns = await beginningOf(beginning, table, options)
+    const { heading } = await openList({ ...source, chunks: all }, options)
+    const { header, headerLine } = heading.dialect
+    if (headerLine !== null) return { table, columns: filledCells(header), problem: null }
+    if (columns === null) return null
+    throw new Misuse(
+      `expected a table with a query column in ${source.shown}, got a table without column names; use --sheet ${JSON.stringify(table.name)} if each of its lines is one query`,
+    )
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error
+    return columns === null ? null : { table, columns, problem: error }
+  }
+}
+
+// Names of the first column in the tables that exports contain besides the table of queries.
+const otherTables: ReadonlySet<string> = new Set(
+  'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
+    ',',
+  ),
+)
+
+// Names of tables that summarize other tables. Their first column holds names of figures.
+const summaries =
+  /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
+
+/** Returns the cells of a table's first row. Returns null if no column may contain queries. */
+async function beginningOf(
+  { head, whole }: { readonly head: Buffer; readonly whole: boolean },
+  { name, kind }: Table,
+  options: ReadOptions,
+): Promise<string[] | null> {
+  const { label } = await detectEncoding(head, whole, options.encoding)
+  const decoded = new TextDecoder(label).decode(head)
+  // A JSON document is not a table, but a JSON array or lines of JSON objects may be a list.
+  if (kind === 'unknown' && /^\s*[[{]/.test(decoded)) {
+    return /\[\s*["{[]|\}\s*\{/.test(decoded) ? [] : null
+  }
+  const text = Buffer.from(decoded)
+  const trials = wantedDelimiters(options.delimiter).map((delimiter) => tryOut(text, delimiter))
+  const trial = trials.find((one) => divides(one)) ?? trials.at(-1)
+  if (trial === undefined) return null
+  const { header, below, candidates } = tableOf(trial)
+  if (below.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
+  if (summaries.test(name.slice(name.lastIndexOf('/') + 1))) return null
+  return (candidates[0]?.score ?? 0) > leastScore ? filledCells(header) : null
 }

@@ -65,18 +65,6 @@ export function readAgreed(kept: unknown): Agreed {
   return shape.catch({}).parse(kept)
 }
 
-/** If the number of columns has changed since the flags were stored, the stored column numbers may be wrong. */
-export function refuseOtherShape(
-  shown: string,
-  { width }: { readonly width?: number | undefined },
-  { columns }: Dialect,
-): void {
-  if (width === undefined || width === columns.width) return
-  throw new Misuse(
-    `expected ${shown} to have ${width} columns, as it did when its format was last confirmed, got ${columns.width}; enqueue the list by hand once to confirm the new format`,
-  )
-}
-
 const roleWords = new Map<string, Mapping['role']>([
   ...otherRoles.map((role) => [role, role] as const),
   ['place', 'location'],
@@ -95,25 +83,21 @@ function readMap(text: string): Mapping {
   )
 }
 
+type ValueFlag = 'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
+type FormatFlag = 'encoding' | 'delimiter' | 'column' | 'sheet'
+type WordFlag = 'decimal' | 'formulas' | 'numbering' | 'comments' | 'matchTypes'
+
 /** Commas separate the values of a flag. For several places, the flag is repeated. */
-export interface Typed extends Flags<
-  'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
+export interface ReadingFlags extends Readonly<
+  Partial<Record<ValueFlag | FormatFlag | WordFlag, string | undefined>>
 > {
   readonly place?: readonly string[] | undefined
-}
-
-type Flags<Name extends string> = Readonly<Partial<Record<Name, string | undefined>>>
-
-type Wording = 'decimal' | 'formulas' | 'numbering' | 'comments' | 'matchTypes'
-export interface TypedReading extends Flags<
-  'encoding' | 'delimiter' | 'column' | 'sheet' | Wording
-> {
   /** False after --no-header. */
   readonly header?: boolean
   readonly map?: readonly string[]
 }
 
-export function readReading(typed: TypedReading & Typed): ReadOptions {
+export function readReading(typed: ReadingFlags): ReadOptions {
   const { encoding, delimiter, column, header, sheet } = typed
   const sign = word('decimal', typed.decimal, ['point', 'comma'])
   return {
@@ -132,7 +116,7 @@ function word<W extends string>(name: string, typed: string | undefined, words: 
   return typed === undefined ? undefined : wordFlag(name, typed.toLowerCase(), words)
 }
 
-export function readDefaults(typed: Typed) {
+export function readDefaults(typed: ReadingFlags) {
   const { priority, tags = '' } = typed
   return {
     location: (typed.place ?? []).map((text) => one('--place', text, checkPlace)),

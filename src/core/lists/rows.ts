@@ -82,11 +82,14 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
   return columns.width > 2 || cells.some(isNumber)
 }
 
+/** The queries of a record or the reason why it is rejected; undefined for an empty record. */
+export type Row = readonly ListedQuery[] | string | undefined
+
 export class Rows {
   readonly #layout: Columns
   readonly #options: ReadOptions
   readonly #decimals: ColumnFindings['decimals']
-  readonly #requests: Requests
+  readonly #readRequests: ReturnType<typeof createRequestReader>
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   /** Attributes that all queries share; null if a column sets attributes. */
@@ -99,12 +102,11 @@ export class Rows {
     const others = columns.others.filter(({ index }) => !ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    this.#requests = new Requests(this.#columns, options.defaults)
+    this.#readRequests = createRequestReader(this.#columns, options.defaults)
     this.#same = others.every(({ role }) => isRequestRole(role)) ? this.#about([]) : null
   }
 
-  /** Returns a record's queries or the reason why it is rejected; undefined for an empty record. */
-  read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
+  read(cells: readonly string[], line: number): Row {
     const { matchTypes, formulas, numbering } = this.#options
     const columns = this.#layout
     const given = cells[columns.query]
@@ -117,7 +119,7 @@ export class Rows {
     const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
     if (isTotal(text.value, columns, cells)) return 'a total of the lines above, not a query'
-    const asked = this.#requests.read(cells)
+    const asked = this.#readRequests(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same ?? this.#about(cells)
     if (!about.ok) return about.reason
@@ -152,13 +154,12 @@ export class Rows {
     })
   }
 
-  #checked<T>(cells: readonly string[], role: string, check: (cell: string) => Checked<T | null>) {
+  #checked<T>(cells: readonly string[], role: string, check: Check<T | null>) {
     return this.#columns.has(role) ? check(this.#cell(cells, role)) : none
   }
 
   #tags(cells: readonly string[]): readonly string[] {
     const { tags } = this.#options.defaults
-    if (this.#tagColumns.length === 0) return tags
     const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
@@ -179,11 +180,12 @@ export class Rows {
 
   #cell(cells: readonly string[], role: string): string {
     const index = this.#columns.get(role)?.index
-    if (index === undefined) return ''
-    const cell = cells[index] ?? ''
+    const cell = index === undefined ? '' : (cells[index] ?? '')
     return role !== 'target' && isGap(cell) ? '' : cell
   }
 }
+
+type Check<T> = (cell: string) => Checked<T>
 
 const none = good(null)
 
@@ -219,48 +221,35 @@ const mostRequests = 10_000
 const mostOfOne = 20_000
 
 /** Reads the request parameters of rows. Several values of one parameter multiply the queries. */
-class Requests {
-  readonly #columns: ReadonlyMap<string, ListColumn>
-  readonly #defaults: Defaults
-  readonly #read: readonly number[]
-  readonly #checks: Record<RequestRole, (text: string) => Checked<Query[RequestRole]>>
-  readonly #known = new Map<string, Checked<readonly Requested[]>>()
-  #kept = 0
-
-  constructor(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
-    refuseTooMany(defaults)
-    this.#columns = columns
-    this.#defaults = defaults
-    // A code in one of our own columns is sent as given. A code in a tool's column must be known.
-    this.#checks = {
-      location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
-      hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
-      gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
-      num: checkNum,
-      device: checkDevice,
-    }
-    this.#read = requestRoles.flatMap((role) => {
-      const column = columns.get(role)
-      return column === undefined || defaults[role].length > 0 ? [] : [column.index]
-    })
-  }
+function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
+  refuseTooMany(defaults)
+  const checks = checksFor(columns)
+  const read = requestRoles.flatMap((role) => {
+    const column = columns.get(role)
+    return column === undefined || defaults[role].length > 0 ? [] : [column.index]
+  })
+  const known = new Map<string, Checked<readonly Requested[]>>()
+  let kept = 0
 
   /** Rows with the same parameters share one result. */
-  read(cells: readonly string[]): Checked<readonly Requested[]> {
+  return (cells: readonly string[]): Checked<readonly Requested[]> => {
     let key = ''
-    for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
-    const before = this.#known.get(key)
+    for (const index of read) key += `${cells[index] ?? ''}\u001f`
+    const before = known.get(key)
     if (before !== undefined) return before
-    const asked = this.#multiply(cells)
-    this.#kept += asked.ok ? asked.value.length : 1
-    if (this.#kept <= mostRequests) this.#known.set(key, asked)
+    const asked = multiply(cells)
+    kept += asked.ok ? asked.value.length : 1
+    if (kept <= mostRequests) known.set(key, asked)
     return asked
   }
 
-  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
+  function multiply(cells: readonly string[]): Checked<readonly Requested[]> {
     let rests: Partial<Query>[] = [{}]
     for (const role of requestRoles) {
-      const values = this.#values(role, cells)
+      const column = columns.get(role)
+      const fixed = defaults[role]
+      const cell = column === undefined ? '' : (cells[column.index] ?? '')
+      const values = fixed.length > 0 ? good(fixed) : valuesOf(cell, column, checks[role])
       if (!values.ok) return values
       if (rests.length * values.value.length > mostOfOne)
         return bad(`expands to more than ${mostOfOne} queries`)
@@ -268,23 +257,36 @@ class Requests {
     }
     return good((rests as Omit<Query, 'q'>[]).map((rest) => ({ ...rest, tail: requestTail(rest) })))
   }
+}
 
-  /** Returns the distinct values of a parameter, from its flag or, without a flag, from the cell. */
-  #values(role: RequestRole, cells: readonly string[]): Checked<readonly Query[RequestRole][]> {
-    const fixed = this.#defaults[role]
-    if (fixed.length > 0) return good(fixed)
-    const column = this.#columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    const isEmpty = role === 'device' && isGap(cell)
-    const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
-    const values = new Set<Query[RequestRole]>()
-    for (const part of parts) {
-      const checked = this.#checks[role](part)
-      if (!checked.ok) return checked
-      values.add(checked.value)
-    }
-    return good([...values])
+type Checks = Record<RequestRole, Check<Query[RequestRole]>>
+
+/** A code in one of our own columns is sent as given. A code in a tool's column must be known. */
+function checksFor(columns: ReadonlyMap<string, ListColumn>): Checks {
+  return {
+    location: columns.get('location')?.asked === true ? checkPlace : namedPlace,
+    hl: columns.get('hl')?.tool === true ? knownLanguage : checkLanguage,
+    gl: columns.get('gl')?.tool === true ? knownCountry : checkCountry,
+    num: checkNum,
+    device: checkDevice,
   }
+}
+
+/** Returns the distinct values of a cell. */
+function valuesOf<Value>(
+  cell: string,
+  column: ListColumn | undefined,
+  check: Check<Value>,
+): Checked<readonly Value[]> {
+  const isEmpty = column?.role === 'device' && isGap(cell)
+  const parts = isEmpty ? [''] : column?.several === true ? cell.split('|') : [cell]
+  const values = new Set<Value>()
+  for (const part of parts) {
+    const checked = check(part)
+    if (!checked.ok) return checked
+    values.add(checked.value)
+  }
+  return good([...values])
 }
 
 function refuseTooMany(defaults: Defaults): void {

@@ -21,47 +21,42 @@ export interface ColumnFindings {
 }
 
 /** Examines whole columns, such as priorities or weights, before their values can cause queries to be rejected. */
-export class Survey {
-  readonly #tallies: ReturnType<typeof emptyTally>[]
-  readonly #decide: (style: NumberStyle) => DecimalSign | null
-
-  constructor({ columns, delimiter }: Dialect, { decimal }: ReadOptions) {
-    this.#decide = (style) => style.decide(decimal, delimiter)
-    this.#tallies = columns.others.filter(isSoft).map(emptyTally)
-  }
-
-  look(cells: readonly string[]): void {
-    for (const tally of this.#tallies) {
-      const cell = cells[tally.column.index] ?? ''
-      if (cell === '' || isGap(cell)) continue
-      tally.filled++
-      if (isNumeric(tally.column)) tally.style.look(cell)
-      if (tally.content.fits(cell, tally.last)) tally.fits++
-      else tally.misfit ??= cell.trim().slice(0, 40)
-      tally.last = cell
-    }
-  }
-
-  verdict(): ColumnFindings {
-    const ignored = new Map<number, string>()
-    const decimals = new Map<number, DecimalSign>()
-    for (const tally of this.#tallies) {
-      const { column, content, style, filled, fits, misfit } = tally
-      // A single "1" does not prove that a column holds row numbers.
-      const enough = fits * 2 >= filled || (column.role === 'num' && filled === 1)
-      if (!enough) {
-        const why = `${JSON.stringify(misfit)} is not a ${content.kind}`
-        ignored.set(column.index, column.role === 'num' ? 'its numbers are row numbers' : why)
+export function createSurvey({ columns, delimiter }: Dialect, { decimal: wanted }: ReadOptions) {
+  const tallies = columns.others.filter(isSoft).map(emptyTally)
+  return {
+    look(cells: readonly string[]): void {
+      for (const tally of tallies) {
+        const cell = cells[tally.column.index] ?? ''
+        if (cell === '' || isGap(cell)) continue
+        tally.filled++
+        if (isNumeric(tally.column)) tally.style.look(cell)
+        if (tally.content.fits(cell, tally.last)) tally.fits++
+        else tally.misfit ??= cell.trim().slice(0, 40)
+        tally.last = cell
       }
-      if (!isNumeric(column)) continue
-      const decimal = this.#decide(style)
-      if (decimal !== null) decimals.set(column.index, decimal)
-      else if (enough) {
-        const why = 'ambiguous numbers such as 1.200; use --decimal point or --decimal comma'
-        ignored.set(column.index, why)
+    },
+
+    verdict(): ColumnFindings {
+      const ignored = new Map<number, string>()
+      const decimals = new Map<number, DecimalSign>()
+      for (const { column, content, style, filled, fits, misfit } of tallies) {
+        const { index, role } = column
+        // A single "1" does not prove that a column holds row numbers.
+        const enough = fits * 2 >= filled || (role === 'num' && filled === 1)
+        if (!enough) {
+          const why = `${JSON.stringify(misfit)} is not a ${content.kind}`
+          ignored.set(index, role === 'num' ? 'its numbers are row numbers' : why)
+        }
+        if (!isNumeric(column)) continue
+        const decimal = style.decide(wanted, delimiter)
+        if (decimal !== null) decimals.set(index, decimal)
+        else if (enough) {
+          const why = 'ambiguous numbers such as 1.200; use --decimal point or --decimal comma'
+          ignored.set(index, why)
+        }
       }
-    }
-    return { ignored, decimals }
+      return { ignored, decimals }
+    },
   }
 }
 

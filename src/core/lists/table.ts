@@ -38,16 +38,13 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     }
     const text = await buffer(decode(all, encoding, { shown }))
     const { records, broken } = new Cutter(',', shown).push(text, true)
-    const rows: Row[] = [
+    const rows = [
       ...records.filter(({ cells }) => !isBlank(cells)).map((row) => ({ ...row, problem: null })),
       ...broken.map(({ line, reason, content }) => {
         return { line, cells: [content], problem: `expected complete cells, got ${reason}` }
       }),
-    ]
-    return named(
-      rows.toSorted((one, other) => one.line - other.line),
-      shown,
-    )
+    ].toSorted((one, other) => one.line - other.line)
+    return named(rows, shown)
   } finally {
     await source.close()
   }

@@ -103,31 +103,32 @@ export function namedPlace(given: string): Checked<string | null> {
 
 /** The API accepts upper and lower case, but no underscores. */
 export function checkLanguage(given: string): Checked<string | null> {
-  const text = canonicalText(given)
-  if (text === '') return good(null)
-  if (text.length > longestName) return bad(`hl longer than ${longestName} characters`)
-  if (/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(text)) return good(text)
-  return bad('hl is not a language code such as "de" or "pt-BR"')
+  if (canonicalText(given).length > longestName)
+    return bad(`hl longer than ${longestName} characters`)
+  const reason = 'hl is not a language code such as "de" or "pt-BR"'
+  return checkCode(given, /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, reason)
 }
 
 /** The API accepts upper and lower case, but no three-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
+  return checkCode(given, /^[A-Za-z]{2}$/, 'gl is not a two-letter country code such as "us"')
+}
+
+function checkCode(given: string, code: RegExp, reason: string): Checked<string | null> {
   const text = canonicalText(given)
-  if (text === '') return good(null)
-  if (/^[A-Za-z]{2}$/.test(text)) return good(text)
-  return bad('gl is not a two-letter country code such as "us"')
+  return text === '' || code.test(text) ? good(text || null) : bad(reason)
 }
 
 export function knownLanguage(given: string): Checked<string | null> {
-  const code = languageCode(given)
-  if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('hl is not a known language code or name')
+  return checkKnown(given, languageCode(given), 'hl is not a known language code or name')
 }
 
 export function knownCountry(given: string): Checked<string | null> {
-  const code = countryCode(given)
-  if (code !== undefined || isGap(given)) return good(code ?? null)
-  return bad('gl is not a known country code or name')
+  return checkKnown(given, countryCode(given), 'gl is not a known country code or name')
+}
+
+function checkKnown(given: string, code: string | undefined, reason: string) {
+  return code !== undefined || isGap(given) ? good(code ?? null) : bad(reason)
 }
 
 export function checkNum(given: string): Checked<number> {

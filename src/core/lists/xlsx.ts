@@ -11,8 +11,7 @@ export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
   const sheets = await sheetsOf(archive)
   const texts = await sharedTexts(archive)
   const formats = await numberFormats(archive)
-  const reader = (rows: SheetRows) => new RowReader({ texts, formats }, rows)
-  return sheets.map((sheet) => ({ ...sheet, reader }))
+  return sheets.map((sheet) => ({ ...sheet, reader: createReader(texts, formats) }))
 }
 
 async function sheetsOf(archive: Archive) {
@@ -126,72 +125,60 @@ function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
-interface Book {
-  readonly texts: readonly string[]
-  readonly formats: readonly NumberFormat[]
+interface Cell {
+  readonly kind: string
+  readonly format: NumberFormat
+  value: string
+  formula: string | null
 }
 
-class RowReader implements XmlReader {
-  readonly #book: Book
-  readonly #rows: SheetRows
-  #row = 0
-  #hidden = false
-  #cells: (string | undefined)[] = []
-  #column = 0
-  #kind = 'n'
-  #format: NumberFormat = asTyped
-  #value = ''
-  #formula: string | null = null
-  #within = ''
-
-  constructor(book: Book, rows: SheetRows) {
-    this.#book = book
-    this.#rows = rows
-  }
-
-  readonly open = (name: string, { r, t, s, hidden }: Attributes): void => {
-    if (name === 'row') {
-      this.#row = r === undefined ? this.#row + 1 : Number(r)
-      this.#hidden = hidden === '1' || hidden === 'true'
-      this.#cells = []
-      this.#column = 0
-    } else if (name === 'c') {
-      this.#column = r === undefined ? this.#column : columnOf(r)
-      this.#kind = t ?? 'n'
-      this.#format = this.#book.formats[Number(s ?? 0)] ?? asTyped
-      this.#value = ''
-      this.#formula = null
-    } else if (name === 'f') this.#formula = ''
-    this.#within = name
-  }
-
-  readonly text = (text: string): void => {
-    if (this.#within === 'v' || this.#within === 't') this.#value += text
-    if (this.#within === 'f') this.#formula += text
-  }
-
-  readonly close = (name: string): void => {
-    this.#within = ''
-    if (name === 'c') {
-      const text = this.#shown()
-      if (text !== '') this.#cells[this.#column] = text
-      this.#column++
-    } else if (name === 'row' && this.#cells.length > 0) {
-      this.#rows.add(this.#row, this.#cells, this.#hidden)
+function createReader(texts: readonly string[], formats: readonly NumberFormat[]) {
+  return (rows: SheetRows): XmlReader => {
+    let row = 0
+    let isHidden = false
+    let cells: (string | undefined)[] = []
+    let column = 0
+    let cell: Cell = { kind: 'n', format: asTyped, value: '', formula: null }
+    let within = ''
+    return {
+      open(name, { r, t = 'n', s, hidden }) {
+        if (name === 'row') {
+          row = r === undefined ? row + 1 : Number(r)
+          isHidden = hidden === '1' || hidden === 'true'
+          cells = []
+          column = 0
+        } else if (name === 'c') {
+          column = r === undefined ? column : columnOf(r)
+          const format = formats[Number(s ?? 0)] ?? asTyped
+          cell = { kind: t, format, value: '', formula: null }
+        } else if (name === 'f') cell.formula = ''
+        within = name
+      },
+      text(text) {
+        if (within === 'v' || within === 't') cell.value += text
+        if (within === 'f') cell.formula += text
+      },
+      close(name) {
+        within = ''
+        if (name === 'c') {
+          const text = shownIn(cell, texts)
+          if (text !== '') cells[column] = text
+          column++
+        } else if (name === 'row' && cells.length > 0) rows.add(row, cells, isHidden)
+      },
     }
   }
+}
 
-  #shown(): string {
-    const value = this.#value
-    if (this.#kind === 's') return this.#book.texts[Number(value)] ?? ''
-    // A formula without a stored value is shown, so that its row is not silently skipped.
-    if (value === '' && this.#formula !== null && this.#kind === 'n') {
-      return this.#formula === '' ? '=(…)' : `=${this.#formula}`
-    }
-    if (this.#kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
-    if (value !== '' && this.#kind === 'n') return this.#format(value)
-    return this.#kind === 'inlineStr' || this.#kind === 'str' ? unescaped(value) : value
+function shownIn({ kind, format, value, formula }: Cell, texts: readonly string[]): string {
+  if (kind === 's') return texts[Number(value)] ?? ''
+  // A formula without a stored value is shown, so that its row is not silently skipped.
+  if (value === '' && formula !== null && kind === 'n') {
+    return formula === '' ? '=(…)' : `=${formula}`
   }
+  if (kind === 'b') return value === '1' ? 'TRUE' : 'FALSE'
+  if (value !== '' && kind === 'n') return format(value)
+  return kind === 'inlineStr' || kind === 'str' ? unescaped(value) : value
 }
 
 /** Formats a spreadsheet date. The typed text, such as "may 1", is no longer in the file. */

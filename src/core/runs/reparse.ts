@@ -15,11 +15,6 @@ import { type Mill, openMill } from '../mill.ts'
 import { rereadAnswer } from '../search/verdict.ts'
 import { expectRun } from './run.ts'
 
-interface ReparseOptions {
-  readonly all?: true
-  readonly run?: number
-}
-
 type Books = Pick<Mill, 'db' | 'supplier'>
 
 type Again = ReturnType<typeof readAgain>
@@ -30,7 +25,11 @@ type Refuse = (call: number, reason: string) => void
 const batch = 64
 const mostReasons = 3
 
-export async function runReparse({ options, env, closers }: Call<ReparseOptions>): Promise<Exit> {
+export async function runReparse({
+  options,
+  env,
+  closers,
+}: Call<{ readonly all?: true; readonly run?: number }>): Promise<Exit> {
   const run = options.run ?? null
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'reparse', connections: 2 })

@@ -43,6 +43,7 @@ interface RetryFlags {
   readonly yes?: true
 }
 
+const nothingFound = 'found no tasks to retry in runs that can be reopened; nothing'
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
 /** Reopens tasks and creates their jobs. As a preview, only reports the number of tasks. */
@@ -77,7 +78,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
     if (options.json === true) printJson({ tasks, reopened: 0 })
     say(
       tasks === 0 && budget === null
-        ? nothingFound(false)
+        ? `${nothingFound} was changed`
         : `${count(tasks, 'task')} would be reopened: ${addYesHint}`,
     )
     return exits.done
@@ -88,7 +89,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (options.json === true) printJson({ tasks, reopened })
   say(
     reopened === 0
-      ? nothingFound(budget !== null && bound.length > 0)
+      ? `${nothingFound}${budget !== null && bound.length > 0 ? ' else' : ''} was changed`
       : `${count(reopened, 'task')} reopened; run: ${npmRun('work --')} --drain`,
   )
   return exits.done
@@ -184,10 +185,6 @@ function readStates(text: string): string[] {
   throw new Misuse(
     `expected --state to be one or more of ${reopenable.join(', ')}, got ${wrong.join(', ')}`,
   )
-}
-
-function nothingFound(bound: boolean): string {
-  return `found no tasks to retry in runs that can be reopened; nothing ${bound ? 'else ' : ''}was changed`
 }
 
 export interface Selection {

@@ -15,29 +15,23 @@ export async function expectRun(db: Database, run: number): Promise<void> {
 }
 
 export async function expectList(db: Database, list: string): Promise<void> {
-  const lists = await db
-    .selectFrom('lists')
-    .select('name')
-    .where('forgotten_at', 'is', null)
-    .orderBy('name')
-    .execute()
-  const names = lists.map(({ name }) => name)
-  if (names.includes(list)) return
-  throw new Misuse(
-    `expected --list to be the name of a list, got ${JSON.stringify(list)}; existing lists: ${firstNames(names)}`,
-  )
+  const lists = db.selectFrom('lists').select('name').where('forgotten_at', 'is', null)
+  const rows = await lists.orderBy('name').execute()
+  expectName('list', list, rows)
 }
 
 export async function expectTag(db: Database, tag: string): Promise<void> {
-  const rows = await db
+  const tags = db
     .selectFrom('list_queries')
-    .select(({ fn }) => fn<string>('unnest', ['tags']).as('tag'))
-    .distinct()
-    .orderBy('tag')
-    .execute()
-  const tags = rows.map((row) => row.tag)
-  if (tags.includes(tag)) return
+    .select(({ fn }) => fn<string>('unnest', ['tags']).as('name'))
+  expectName('tag', tag, await tags.distinct().orderBy('name').execute())
+}
+
+function expectName(kind: 'list' | 'tag', name: string, rows: readonly { name: string }[]): void {
+  const names = rows.map((row) => row.name)
+  if (names.includes(name)) return
+  const meaning = kind === 'list' ? 'the name of a list' : 'a tag of a list'
   throw new Misuse(
-    `expected --tag to be a tag of a list, got ${JSON.stringify(tag)}; existing tags: ${firstNames(tags)}`,
+    `expected --${kind} to be ${meaning}, got ${JSON.stringify(name)}; existing ${kind}s: ${firstNames(names)}`,
   )
 }

@@ -3,7 +3,8 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, clockBefore, secondsBetween, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { countOf, sql } from '../../base/database/kysely.ts'
+import { countOf, type Selectable, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 
 const taskStates = [
@@ -18,12 +19,14 @@ const taskStates = [
 ] as const
 export type TaskState = (typeof taskStates)[number]
 
-export interface RunStatus {
+type RunColumns = Pick<
+  Selectable<DB['runs']>,
+  'run_date' | 'kind' | 'state' | 'rejected' | 'spent' | 'uncertain' | 'reserved' | 'budget'
+>
+
+export interface RunStatus extends Readonly<RunColumns> {
   readonly run: number
   readonly list: string
-  readonly run_date: string
-  readonly kind: string
-  readonly state: string
   readonly tasks: Readonly<Record<TaskState, number>>
   /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
@@ -31,14 +34,6 @@ export interface RunStatus {
   readonly paid_refusal: number
   /** Answers to a different query. They are included in `unreadable`. */
   readonly other_query: number
-  readonly rejected: number
-  /** Credits used by calls whose cost is known. */
-  readonly spent: number
-  /** Credits reserved for calls with an unknown outcome, which may have been charged. Not included in `spent`. */
-  readonly uncertain: number
-  /** Credits reserved for calls in flight. They are not included in `spent`. */
-  readonly reserved: number
-  readonly budget: number | null
   readonly created_at: string
   readonly finished_at: string | null
 }

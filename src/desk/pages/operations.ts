@@ -2,8 +2,7 @@
 
 import { npmRun, commandStart } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
-import { readTables } from '../../core/runs/status-command.ts'
-import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
+import { ago, etaOf, nextStep, readTables } from '../../core/runs/status-command.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
 import { readLiveWorkers } from '../../core/runs/waits.ts'
 import { describeLastNight, type NightSummary } from '../../core/scheduler/show.ts'

@@ -96,7 +96,7 @@ describe('npm run enqueue', () => {
     expect(await readFile(join(folder, 'shoes.rejected.csv'), 'utf8')).toBe(
       'line,reason,content\n5,num is not a whole number from 1 to 100,"bad,0"\n',
     )
-    const second = await enqueue(['*.csv', '--json'])
+    const second = await enqueue(['shoes.csv', 'shoes.rejected.csv', '--json'])
     expect(JSON.parse(second.stdout)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
   })
 

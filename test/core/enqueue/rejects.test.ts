@@ -69,31 +69,30 @@ describe('the rejected lines of a purchase', () => {
     expect(events).toContain('queueing')
   })
 
-  test('of a list with a name of maximum length are beside it', async () => {
-    const stem = 'n'.repeat(251)
-    await writeFile(join(folder, `${stem}.csv`), 'q\nfoo\n=1+1\n')
-    const { files } = await bought(`${stem}.csv`)
+  test('are removed once no line is rejected', async () => {
+    await writeFile(join(folder, 'fixed.csv'), 'q\nfoo\n=1+1\n')
+    const { files } = await bought('fixed.csv')
     expect(await readFile(files[0] ?? '', 'utf8')).toContain('a formula instead of a query')
-    expect(files[0]).toContain(join(folder, 'nnn'))
+    await writeFile(join(folder, 'fixed.csv'), 'q\nfoo\n')
+    expect((await bought('fixed.csv')).files).toEqual([null])
+    await expect(readFile(files[0] ?? '')).rejects.toThrow('ENOENT')
   })
 
-  test('of two lists from standard input are in two files, which are removed once no line is rejected', async () => {
-    const one = await bought('-', { as: 's1', text: 'q\nfoo\n=1\n' })
-    const two = await bought('-', { as: 's2', text: 'q\nfoo\n=2\n' })
-    expect(await readFile(one.files[0] ?? '', 'utf8')).toContain('=1')
-    expect(await readFile(two.files[0] ?? '', 'utf8')).toContain('=2')
-    const again = await bought('-', { as: 's1', text: 'q\nfoo\n' })
-    expect(again.files).toEqual([null])
-    await expect(readFile(one.files[0] ?? '')).rejects.toThrow('ENOENT')
+  test('of standard input are only in the table, which the notice names', async () => {
+    const { files, events } = await bought('-', { as: 'piped', text: 'q\nfoo\n=1\n' })
+    expect(files).toEqual([null])
+    expect(events.at(-1)).toMatch(
+      /^1 line of standard input rejected: see the table rejected_lines, run \d+$/,
+    )
   })
 
   test('that cannot be written to a file give a notice that names the table, and the run is queued', async () => {
-    await rm(join(mill.config.home, 'rejected'), { recursive: true, force: true })
-    await writeFile(join(mill.config.home, 'rejected'), 'a file where a folder ought to be')
-    const { files, events } = await bought('-', { as: 'nowhere', text: 'q\nfoo\n=1\n' })
+    const stem = 'n'.repeat(251)
+    await writeFile(join(folder, `${stem}.csv`), 'q\nfoo\n=1+1\n')
+    const { files, events } = await bought(`${stem}.csv`, { as: 'nowhere' })
     expect(files).toEqual([null])
     expect(events.at(-1)).toMatch(
-      /see the table rejected_lines, run \d+, because no file .*\(EEXIST\)/,
+      /see the table rejected_lines, run \d+, because no file .*\(its name is taken or too long\)/,
     )
     expect(await openTasks('nowhere')).toBe(1)
   })

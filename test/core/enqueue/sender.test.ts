@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { queryIdBytes, queryKey } from '../../../src/base/query.ts'
-import { Sender } from '../../../src/core/enqueue/stage.ts'
+import { createSender } from '../../../src/core/enqueue/stage.ts'
 import type { ListedQuery } from '../../../src/core/lists/rows.ts'
 
 /** A database that replies when the test allows it. */
@@ -56,7 +56,7 @@ async function isPending(promise: Promise<void>): Promise<boolean> {
 describe('rows on their way to the database', () => {
   test('are sent in batches, the last and smaller one at the end', async () => {
     const slow = new Slow()
-    const some = new Sender(slow.send)
+    const some = createSender(slow.send)
     await some.add(queries(3000))
     expect(slow.sent).toBe(0)
     await some.add(queries(3000))
@@ -72,7 +72,7 @@ describe('rows on their way to the database', () => {
 
   test('are sent sooner if their texts are long', async () => {
     const slow = new Slow()
-    const some = new Sender(slow.send)
+    const some = createSender(slow.send)
     await some.add(queries(1000, 'x'.repeat(2000)))
     expect(slow.sent).toBe(0)
     await some.add(queries(1000, 'x'.repeat(2000)))
@@ -81,7 +81,7 @@ describe('rows on their way to the database', () => {
 
   test('wait for a slow database: one batch is in flight, one is filled, and no more', async () => {
     const slow = new Slow()
-    const some = new Sender(slow.send)
+    const some = createSender(slow.send)
     await some.add(queries(5000))
     const second = some.add(queries(5000))
     expect(await isPending(second)).toBe(true)
@@ -94,7 +94,7 @@ describe('rows on their way to the database', () => {
   test('report a failed batch with the next one, or at the end', async () => {
     for (const next of ['add', 'end'] as const) {
       const slow = new Slow()
-      const some = new Sender(slow.send)
+      const some = createSender(slow.send)
       await some.add(queries(5000))
       slow.fail()
       await expect(next === 'add' ? some.add(queries(5000)) : some.end()).rejects.toThrow('broken')
@@ -103,7 +103,7 @@ describe('rows on their way to the database', () => {
 
   test('are not sent if there are none', async () => {
     const slow = new Slow()
-    await new Sender(slow.send).end()
+    await createSender(slow.send).end()
     expect(slow.sent).toBe(0)
   })
 })

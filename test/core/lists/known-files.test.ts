@@ -7,14 +7,14 @@ import { expect, test } from 'vitest'
 import type { Environment } from '../../../src/base/config.ts'
 import { Misuse } from '../../../src/base/errors.ts'
 import { openSource } from '../../../src/core/lists/open.ts'
-import { readReading, type TypedReading } from '../../../src/core/lists/options.ts'
+import { readReading, type ReadingFlags } from '../../../src/core/lists/options.ts'
 import { openList } from '../../../src/core/lists/read.ts'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 import { type KnownFile, knownFiles } from './list-kinds.ts'
 
 /** Returns the queries in a file, or the message that rejects it. */
-async function readFile(path: string, typed: TypedReading): Promise<readonly string[] | string> {
+async function readFile(path: string, typed: ReadingFlags): Promise<readonly string[] | string> {
   try {
     const reading = readReading(typed)
     const source = await openSource({ kind: 'file', path, shown: basename(path) }, reading)
@@ -45,10 +45,10 @@ const conditions: Readonly<Record<string, (file: KnownFile) => boolean>> = {
 }
 
 /** Returns the flags that a message recommends for the file. */
-function hintsOf(message: string, file: KnownFile): TypedReading[] {
+function hintsOf(message: string, file: KnownFile): ReadingFlags[] {
   const quoted: string[] = []
   const masked = message.replace(/"(?:[^"\\]|\\.)*"/g, (text) => `"${quoted.push(text) - 1}"`)
-  const hints: TypedReading[] = []
+  const hints: ReadingFlags[] = []
   for (const clause of masked.split(/; |, or |, (?=--)| or (?=--)/)) {
     if (Object.entries(conditions).some(([words, holds]) => clause.includes(words) && !holds(file)))
       continue

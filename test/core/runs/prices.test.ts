@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Cost, noPeak, unknownCost } from '../../../src/core/ledger/prices.ts'
-import { believedPrices, priceLines } from '../../../src/core/runs/screen.ts'
+import { believedPrices, priceLines } from '../../../src/core/runs/status-command.ts'
 
 const lines = (cost: Partial<Cost>) =>
   priceLines(believedPrices(new Map([['10/-', { ...unknownCost, ...cost }]])))

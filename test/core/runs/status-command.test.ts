@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ForecastStep } from '../../../src/core/forecast/forecast.ts'
-import { formatStatus, type StatusView } from '../../../src/core/runs/screen.ts'
+import { formatStatus, type StatusView } from '../../../src/core/runs/status-command.ts'
 
 type Run = StatusView['runs'][number]
 type Account = NonNullable<StatusView['account']>
