@@ -1,11 +1,13 @@
 // Uses DuckDB to read and write the archive's files.
 
-import { rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { FiledColumn } from './copy.ts'
-import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratch.ts'
+import { chunksOf, Spool, unwritable } from './scratch.ts'
 
 const settings = {
   // A single thread keeps the server's row order.
@@ -33,25 +35,31 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
+  readonly #drop = () => rmSync(this.#folder, { recursive: true, force: true })
   private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
     this.#instance = instance
     this.#duck = duck
     this.#folder = folder
+    // Ctrl-C ends the process without closing the engine.
+    process.once('exit', this.#drop)
   }
 
   static async open(): Promise<ParquetEngine> {
     const duckdb = await loadDuck()
-    await clearScratch()
     const instance = await duckdb.DuckDBInstance.create(':memory:', settings)
     const duck = await instance.connect()
     await duck.run("set TimeZone = 'UTC'")
-    return new ParquetEngine(instance, duck, await makeScratch())
+    const folder = await mkdtemp(join(tmpdir(), 'querymill-archive-')).catch((cause: unknown) => {
+      throw unwritable(tmpdir(), cause, 'set TMPDIR to another folder')
+    })
+    return new ParquetEngine(instance, duck, folder)
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#duck.closeSync()
     this.#instance.closeSync()
-    await rm(this.#folder, { recursive: true, force: true })
+    process.off('exit', this.#drop)
+    this.#drop()
   }
 
   /** Opens the one text file to convert next. It is overwritten, because file systems are slow to delete files. */
@@ -117,7 +125,7 @@ export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>)
   try {
     return await work(engine)
   } finally {
-    await engine.close()
+    engine.close()
   }
 }
 
