@@ -16,7 +16,7 @@ import { nameOfList } from '../../core/lists/files.ts'
 import { readRows, type TableRow } from '../../core/lists/table.ts'
 import { openMill } from '../../core/mill.ts'
 import { readOwnDomains } from '../analysis/domains.ts'
-import { readAlertFile } from './rules.ts'
+import { alertColumns, readAlertFile } from './rules.ts'
 import {
   type AlertRow,
   type AlertRule,
@@ -165,13 +165,9 @@ function answersOf(alert: AlertRow): string {
 function formatRules(rules: readonly AlertRule[]): string {
   if (rules.length === 0)
     return `No rules are in force; to load inputs/config/alerts.csv: ${npmRun('alerts --')} load`
-  const rows = rules.map((rule) => [
-    ...[rule.name, rule.what, rule.threshold, rule.direction ?? '', rule.list ?? ''],
-    ...[rule.tag ?? '', rule.domain ?? '', rule.rival ?? '', rule.feature ?? '', rule.confirm],
-  ])
-  const heads = [
-    ...['alert', 'what', 'threshold', 'direction', 'list'],
-    ...['tag', 'domain', 'rival', 'feature', 'confirm'],
-  ]
+  const heads = alertColumns.filter((column) => column !== 'on')
+  const rows = rules.map((rule) =>
+    heads.map((column) => (column === 'alert' ? rule.name : rule[column])),
+  )
   return formatTable(heads, rows, { right: ['threshold', 'confirm'] })
 }

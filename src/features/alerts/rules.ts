@@ -7,7 +7,7 @@ import { readSwitch } from '../../base/settings.ts'
 import type { TableRow } from '../../core/lists/table.ts'
 import { alertKinds, type AlertRule } from './statements.ts'
 
-const alertColumns = [
+export const alertColumns = [
   'alert',
   'what',
   'threshold',
@@ -49,7 +49,6 @@ const kinds: Record<
   wrong_page: { columns: ['domain'] },
 }
 
-/** Names from the database that lines in the file may use. */
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
@@ -57,13 +56,15 @@ interface KnownNames {
   readonly sites: ReadonlySet<string>
 }
 
-interface AlertFile extends KnownNames {
+/** Parses the rules in a file, except disabled rules. One error lists all problems in the file. */
+export function readAlertFile({
+  rows,
+  shown,
+  ...known
+}: KnownNames & {
   readonly rows: readonly TableRow[]
   readonly shown: string
-}
-
-/** Parses the rules in a file, except disabled rules. One error lists all problems in the file. */
-export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
+}): readonly AlertRule[] {
   const problems = headerProblems(rows).map((problem) => `${shown}:1: ${problem}`)
   const lines = new Map<string, number>()
   const rules = rows.flatMap(({ line, fields, problem }) => {
@@ -77,7 +78,7 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
       const got = cell(column) === '' ? 'nothing' : JSON.stringify(cell(column))
       complain(`${column}: expected ${expected}, got ${got}`)
     }
-    const { rule, on } = readRule({ cell, refuse, ...known })
+    const { rule, on } = readRule({ cell, refuse }, known)
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
       refuse('alert', `a unique name, but line ${twin} has the same name`)
@@ -89,13 +90,12 @@ export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly Al
   return rules
 }
 
-interface RuleLine extends KnownNames {
+interface RuleLine {
   readonly cell: (column: Column) => string
   readonly refuse: (column: Column, expected: string) => void
 }
 
-function readRule(line: RuleLine) {
-  const { cell, refuse, listOf, sites } = line
+function readRule({ cell, refuse }: RuleLine, { listOf, sites }: KnownNames) {
   type Parse<T> = (text: string) => T | null | undefined
   const read = <T>(column: Column, parse: Parse<T>, expected: string) => {
     const value = cell(column) === '' ? null : (parse(cell(column)) ?? undefined)
@@ -136,7 +136,7 @@ function readRule(line: RuleLine) {
     feature: cell('feature') || null,
     confirm: read('confirm', confirmOf, 'a number of consecutive answers, from 1 to 7') ?? 1,
   }
-  if (what !== null) refuseOthers(what, line)
+  if (what !== null) refuseOthers(what, { cell, refuse })
   return { rule, on: read('on', readSwitch, '"yes" or "no"') ?? true }
 }
 

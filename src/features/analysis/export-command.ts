@@ -62,9 +62,15 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const { name, ...asked } = await choose(mill.db)
   const text = format === 'ndjson' ? asLines(asked.text) : asked.text
-  const before = archive === undefined ? undefined : readArchive(archive, mill, text)
-  const suspects = options.suspects === true
-  const reading = { ...asked, text, timeoutMs, origins, suspects, before }
+  const { suspects } = options
+  const reading = {
+    ...asked,
+    text,
+    timeoutMs,
+    origins,
+    suspects,
+    before: readArchive(archive, mill, text),
+  }
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   let rows = 0
   const counted = countRows(batches, (more) => (rows += more))
@@ -116,7 +122,6 @@ async function write(
   return writeRows(batches, format, options)
 }
 
-/** The relation, question or SQL to export, as typed. */
 type TypedChoice = Pick<Call, 'args'> & Readonly<Record<'question' | 'where', string | undefined>>
 
 /** Finds the relation, question or SQL. Rejects invalid input before the database is opened, where possible. */
@@ -177,7 +182,6 @@ const times = [
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
 ]
 
-/** Builds the statement that reads the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,

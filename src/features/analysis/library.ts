@@ -32,7 +32,6 @@ export interface Question {
   readonly sql: string
 }
 
-/** Reads all questions, sorted by name. */
 export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -42,10 +41,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
     )
 }
 
-/**
- * Splits a file into its questions. The first question is named after the file. Each further question starts with `--
- * show NAME:`.
- */
+/** Splits a file into questions. The first is named after the file; each other one starts with `-- show NAME:`. */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
   return [
@@ -90,9 +86,14 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
+export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
+
 /** Reads a question's parameters and slice from flags such as `--domain example.com`. */
-export function bindParameters(question: Question, flags: readonly string[]) {
-  const given = readFlags(flags)
+export function bindQuestion(question: Question, flags: readonly string[]) {
+  return bind(question, readFlags(flags))
+}
+
+function bind(question: Question, given: ReturnType<typeof readFlags>) {
   const { parameters, narrows, name } = question
   const known = [...parameters.map((parameter) => parameter.name), ...narrows]
   const other = [...given.keys()].find((flag) => !known.includes(flag))
@@ -118,7 +119,10 @@ export function bindParameters(question: Question, flags: readonly string[]) {
       `expected --${parameter} (${meaning}), got nothing; run: ${npmRun('sql --')} ${name} --${parameter} …`,
     )
   })
-  return { values, slice }
+  const day = parameters.findIndex(
+    ({ name: each, fallback }) => each === 'day' && fallback === 'newest',
+  )
+  return { text: question.sql, values, slice, day: day === -1 ? undefined : day }
 }
 
 /** Reads flags, and returns all values of each flag, in order. */
@@ -139,21 +143,11 @@ export function readFlags(flags: readonly string[]) {
   return given
 }
 
-export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
-
-export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
-  const day = question.parameters.findIndex(
-    ({ name, fallback }) => name === 'day' && fallback === 'newest',
-  )
-  const asked = { text: question.sql, ...bindParameters(question, flags) }
-  return day === -1 ? asked : { ...asked, day }
-}
-
 /** Finds a question by name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Question names contain no spaces, and SQL statements always contain one.
-  if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
+  // Question names contain no spaces, and SQL statements always contain one.
+  if (/\s/.test(typed.trim())) return askSql(typed, given)
   const show = given.get('show')?.at(-1)
   const questions = readQuestions()
   const found = questions.find(
@@ -161,10 +155,7 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   )
   if (found !== undefined) {
     given.delete('show')
-    const others = [...given].flatMap(([name, values]) =>
-      values.map((value) => `--${name}=${value}`),
-    )
-    return bindQuestion(found, others)
+    return bind(found, given)
   }
   const shown = questions
     .filter(({ name }) => name.startsWith(`${typed}-`))
@@ -184,8 +175,7 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   )
 }
 
-function askSql(text: string, flags: readonly string[]): SqlQuestion {
-  const given = readFlags(flags)
+function askSql(text: string, given: ReturnType<typeof readFlags>): SqlQuestion {
   const known: readonly string[] = sliceFlags
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other === undefined) return { text, values: [], slice: readSlice(given) }

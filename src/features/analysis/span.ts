@@ -38,9 +38,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/**
- * Reads the version of the stored days in a period and the two days compared, or returns null if any day is missing.
- */
+/** Reads the version of a period's stored days and of the compared day, or returns null if any day is missing. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

@@ -39,7 +39,7 @@ import {
   sha256Of,
 } from './files.ts'
 import { ArchiveFolder } from './folder.ts'
-import type { Spool } from './scratch.ts'
+import type { Spool } from './engine.ts'
 
 interface ArchiveTools extends FiledPlace {
   readonly client: PoolClient

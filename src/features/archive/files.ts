@@ -7,7 +7,7 @@ import type { FiledColumn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
 import type { ParquetEngine } from './engine.ts'
 import type { ArchiveFolder } from './folder.ts'
-import { chunksOf } from './scratch.ts'
+import { chunksOf } from './engine.ts'
 
 export interface FiledPlace {
   readonly engine: ParquetEngine
@@ -145,7 +145,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reads a day's manifest and checks it against the database. */
 export async function readManifest(
   day: ArchivedDay,
   { folder, installation }: { readonly folder: ArchiveFolder; readonly installation: string },

@@ -11,7 +11,6 @@ import {
   stepBetween,
 } from './night.ts'
 
-/** A query, with its answers night by night, oldest first. */
 export interface QueryHistory {
   readonly id: string
   readonly firstTens: readonly FirstTen[]
@@ -38,9 +37,19 @@ export function replayNights(
 ): readonly ReplayedNight[] {
   const memory = memoryOf(rules.longest)
   const bought = new Map<string, FirstTen[]>(histories.map(({ id }) => [id, []]))
-  const nights = nightsOf(histories)
+  const answers = histories.flatMap(({ id, firstTens }) =>
+    firstTens.map((firstTen) => ({ id, firstTen })),
+  )
+  const nights = [...groupBy(answers, ({ firstTen }) => firstTen.day)]
+    .map(([day, held]) => ({ day, held }))
+    .toSorted((one, other) => one.day - other.day)
   return nights.map(({ day, held }, nth) => {
-    const members = membersAt(histories, { day, before: nights[nth - 1]?.day ?? day })
+    const before = nights[nth - 1]?.day ?? day
+    // A query belongs to the list from its first answer to its last.
+    const members = histories.filter(({ firstTens }) => {
+      const [first, last] = [firstTens[0], firstTens.at(-1)]
+      return first !== undefined && last !== undefined && first.day < day && last.day >= before
+    })
     const known = members.map(({ id }) => {
       const recent = bought.get(id)?.filter((firstTen) => firstTen.day >= day - memory)
       return knownOf(rules.list, id, recent ?? [])
@@ -59,33 +68,17 @@ export function replayNights(
   })
 }
 
-/** Queries that were on the list before a night. A query belongs to the list from its first answer to its last. */
-function membersAt(
-  histories: readonly QueryHistory[],
-  { day, before }: { day: number; before: number },
-): readonly QueryHistory[] {
-  return histories.filter(({ firstTens }) => {
-    const first = firstTens[0]
-    const last = firstTens.at(-1)
-    return first !== undefined && last !== undefined && first.day < day && last.day >= before
+/** Pairs each answer with the previous one. */
+function pairsOf(firstTens: readonly FirstTen[]) {
+  return firstTens.slice(1).flatMap((after, index) => {
+    const before = firstTens[index]
+    return before === undefined ? [] : [[before, after] as const]
   })
-}
-
-function nightsOf(histories: readonly QueryHistory[]) {
-  const answers = histories.flatMap(({ id, firstTens }) =>
-    firstTens.map((firstTen) => ({ id, firstTen })),
-  )
-  return [...groupBy(answers, ({ firstTen }) => firstTen.day)]
-    .map(([day, held]) => ({ day, held }))
-    .toSorted((one, other) => one.day - other.day)
 }
 
 /** Describes a query by its answers, which are given oldest first. */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
-  const steps = firstTens.slice(1).flatMap((after, index) => {
-    const before = firstTens[index]
-    return (before === undefined ? null : stepBetween(before, after)) ?? []
-  })
+  const steps = pairsOf(firstTens).flatMap(([before, after]) => stepBetween(before, after) ?? [])
   const [before = null, last = null] = [firstTens.at(-2), firstTens.at(-1)]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
@@ -175,10 +168,9 @@ interface Change {
 }
 
 function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
-  return firstTens.slice(1).flatMap((after, index) => {
-    const before = firstTens[index]
-    const moves = before === undefined ? null : movesBetween(before, after)
-    if (before === undefined || moves === null) return []
+  return pairsOf(firstTens).flatMap(([before, after]) => {
+    const moves = movesBetween(before, after)
+    if (moves === null) return []
     const span = { since: before.day, day: after.day }
     return [
       ...moves.entered.map((page) => ({ ...span, page, entered: true })),

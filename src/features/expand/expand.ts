@@ -163,7 +163,7 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
   return { ...found, from, preview: await preview(desk, state, found.queries) }
 }
 
-type TakeStep = Extract<ExpandStep, { kind: 'take' }>
+type TakeStep = Extract<ReturnType<typeof nextRound>, { kind: 'take' }>
 
 export interface RoundsState {
   readonly rounds: readonly Round[]

@@ -78,7 +78,6 @@ export async function readOpenRuns(db: Database, into: number): Promise<readonly
   return open.map(({ id }) => id)
 }
 
-/** Reads the queries that are or were on the given lists. */
 export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
   return db
     .selectFrom('list_queries')
@@ -215,7 +214,6 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Reads the cost and yield of each round of a target list, from answers with one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },

@@ -12,7 +12,6 @@ import { root } from '../../base/root.ts'
 
 type Load = (name: string) => Promise<unknown>
 
-/** Runs the command that was typed. If no command was typed, lists the commands. */
 export async function dispatch(load: Load): Promise<void> {
   endWithReader()
   const typed = wholeWords(process.argv.slice(2))
@@ -25,10 +24,7 @@ export async function dispatch(load: Load): Promise<void> {
   }
 }
 
-/**
- * Turns `help work` into `work --help`, and a group's own word: `service --port 80` into `service start --port 80`. An
- * unknown word stays as it is, and is rejected with a suggestion.
- */
+/** Turns `help work` into `work --help`, and a group's own word: `service --port 80` into `service start --port 80`. */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second, third] = typed
   const group = groups.find(({ word }) => word === (first === 'help' ? second : first))
@@ -116,7 +112,6 @@ function addCommand(
     })
 }
 
-/** Lists the commands that are not for everyday use, after their group's word or by purpose. */
 function otherCommands(): string {
   const titles = others.map(({ word, title }) => word ?? `${title}:`)
   const width = Math.max(...titles.map(({ length }) => length))
