@@ -5,9 +5,8 @@ import { z } from 'zod'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
 import type { FiledColumn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
-import type { ParquetEngine } from './engine.ts'
+import { chunksOf, type ParquetEngine } from './engine.ts'
 import type { ArchiveFolder } from './folder.ts'
-import { chunksOf } from './engine.ts'
 
 export interface FiledPlace {
   readonly engine: ParquetEngine

@@ -160,13 +160,13 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
 
 function showMonth(): void {
   print("\nThe month's faults and their effects:")
-  print(
-    `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
-  )
-  print(
-    `  ${npmRun('alerts')}                                 rank changes; suspect nights raise none`,
-  )
-  print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
+  hint('sql -- nights --only suspect', 'nights left out of shares and trends')
+  hint('alerts', 'rank changes; suspect nights raise none')
+  hint(`statement -- --account ${monthList} --by run`, 'where every credit went')
+}
+
+function hint(command: string, what: string): void {
+  print(`  ${npmRun(command).padEnd(54)} ${what}`)
 }
 
 async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
@@ -182,12 +182,10 @@ async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
   print('\nSANDBOX: these answers come from the bundled service. Next:')
-  print(`  ${npmRun('sql')}                                    the question library`)
-  print(`  ${npmRun('enqueue --')} your.csv --dry-run          what your own list would cost`)
-  print(
-    `  ${npmRun('status')}                                 runs, credits, the next command to run`,
-  )
-  print(`  ${npmRun('stack --')} status                        the database, for any SQL client`)
+  hint('sql', 'the question library')
+  hint('enqueue -- your.csv --dry-run', 'what your own list would cost')
+  hint('status', 'runs, credits, the next command to run')
+  hint('stack -- status', 'the database, for any SQL client')
   print(`\nSee it all on one page: ${npmRun('desk')}, then open http://127.0.0.1:8750`)
 }
 

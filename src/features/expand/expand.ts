@@ -149,12 +149,12 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
 async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<Takeable> {
   const { list, into, origin, funds } = state
   const { from, until, share } = step
-  const own = await readHeld(desk.db, [list])
+  const own = await readHeld(desk.db, list)
   const found = await desk.db.transaction().execute(async (trx) => ({
     ...(await rankFrontier(trx, { list, into, from, until, origin, api: desk.supplier.api })),
     ...(await choose(readFrontier(trx), {
       wanted: order.wanted,
-      there: [...own, ...(await readHeld(trx, [into]))],
+      there: [...own, ...(await readHeld(trx, into))],
       scripts: scriptsOf(own.map(({ q }) => q)),
       price: expectedPrice(funds),
       credits: share,

@@ -78,14 +78,14 @@ export async function readOpenRuns(db: Database, into: number): Promise<readonly
   return open.map(({ id }) => id)
 }
 
-export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
+export async function readHeld(db: Database, list: number): Promise<readonly Query[]> {
   return db
     .selectFrom('list_queries')
     .innerJoin('queries', 'queries.id', 'list_queries.query_id')
     .select(['queries.q', 'queries.location', 'queries.hl', 'queries.gl', 'queries.num'])
     .select((eb) => eb.ref('queries.device').$castTo<Query['device']>().as('device'))
     .distinct()
-    .where((eb) => eb('list_queries.list_id', '=', eb.fn.any(eb.val(lists))))
+    .where('list_queries.list_id', '=', list)
     .execute()
 }
 
