@@ -35,12 +35,6 @@ export interface StandingAlert {
   readonly way: Direction | null
 }
 
-type AlertStep =
-  | { readonly kind: 'none' }
-  /** `base` is the index, within the series, of the answer before the change. */
-  | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
-  | { readonly kind: 'recover' }
-
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
@@ -50,25 +44,27 @@ interface Measurements {
 
 /**
  * Decides about a subject's alert after the newest answer, which is the last of the series. The alert is raised when
- * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change.
+ * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change. `base` is
+ * the index, within the series, of the answer before the change.
  */
 export function decideAlert(
   rule: WatchedFor,
   series: readonly Measurement[],
   standing: StandingAlert | null,
-): AlertStep {
+) {
   const now = series.at(-1)
-  if (now === undefined) return { kind: 'none' }
+  const none = { kind: 'none' } as const
+  if (now === undefined) return none
   if (standing !== null) {
     const { base, raised: mark, way } = standing
     const gone = shows({ ...rule, direction: way }, { base, now, mark }) === false
-    return { kind: gone ? 'recover' : 'none' }
+    return gone ? ({ kind: 'recover' } as const) : none
   }
   for (const way of waysOf(rule)) {
     const base = findBase({ ...rule, direction: way }, series)
-    if (base !== null) return { kind: 'raise', base, way }
+    if (base !== null) return { kind: 'raise', base, way } as const
   }
-  return { kind: 'none' }
+  return none
 }
 
 function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] {

@@ -216,13 +216,10 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
 }
 
 /** A known domain: it appears in a result, or is our own or a rival's. It has a label if it is or was ours. */
-export interface KnownDomain {
-  readonly domain: string
-  readonly label: string | null
-}
+export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
 /** Finds a domain by name, or returns null if no answer or domain line contains it. */
-export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
+export async function readKnownDomain(db: Database, domain: string) {
   const known = await db
     .selectNoFrom((eb) => [
       eb
@@ -278,7 +275,7 @@ export function readDomainMoves(db: Database, { domain, since, until }: DomainSp
 }
 
 /** Clicks that another domain won from the given domain, or lost to it, between two days. */
-interface DomainFlow {
+export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
   readonly won: number
@@ -290,7 +287,7 @@ export function readDomainFlows(db: Database, { domain, since, until }: DomainSp
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
-interface DomainPage {
+export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
   readonly queries: number

@@ -20,17 +20,7 @@ interface Parameter {
   readonly choices?: readonly string[]
 }
 
-export interface Question {
-  /** Name of the question's file. A variant's name is appended with a dash, as in `keyword-history`. */
-  readonly name: string
-  /** The file's first line, which states the question in words. */
-  readonly asks: string
-  readonly parameters: readonly Parameter[]
-  /** Flags that restrict the question's views to some queries or days. */
-  readonly narrows: readonly string[]
-  /** The statement, with $1, $2 … in place of the parameters. */
-  readonly sql: string
-}
+export type Question = ReturnType<typeof parseQuestion>
 
 export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
@@ -54,7 +44,7 @@ function parseFile(file: string, text: string): readonly Question[] {
 }
 
 /** Parses a question: a line with the question in words, a line for each parameter, and the statement. */
-export function parseQuestion(name: string, text: string): Question {
+export function parseQuestion(name: string, text: string) {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
@@ -79,7 +69,8 @@ export function parseQuestion(name: string, text: string): Question {
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
     return `$${index + 1}`
   })
-  const narrows = [
+  // Flags that restrict the question's views to some queries or days.
+  const narrows: readonly string[] = [
     ...(unsliced ? [] : sliceFlags),
     ...(/\banalysis\.(in_span|since)\(/.test(statement) ? spanFlags : []),
   ].filter((flag) => parameters.every((parameter) => parameter.name !== flag))

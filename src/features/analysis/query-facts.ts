@@ -174,7 +174,7 @@ export async function readKeptBody(db: Database, query: string, call: number) {
   return body ?? null
 }
 
-interface RankPoint {
+export interface RankPoint {
   readonly domain: string
   readonly queryId: string
   readonly q: string

@@ -4,11 +4,7 @@ import { open, readlink, realpath, rename, stat } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'
 
-export interface Target {
-  readonly shown: string
-  /** Path of the file to write, after all links. */
-  readonly path: string
-}
+export type Target = Awaited<ReturnType<typeof findTarget>>
 
 /** Formats by file extension, including unsupported formats. */
 const promised: Readonly<Record<string, string>> = {
@@ -50,7 +46,7 @@ export function promisedFormat({ shown, path }: Target): string | null {
 }
 
 /** Finds the file that a path names. Rejects folders, pipes and devices, which must not be replaced. */
-export async function findTarget(path: string, shown: string): Promise<Target> {
+export async function findTarget(path: string, shown: string) {
   try {
     const there = await stat(path).catch(nullIfAbsent)
     if (there?.isDirectory() === true) throw unwritable(shown, { code: 'EISDIR' })

@@ -236,11 +236,7 @@ export interface FirstTen {
 }
 
 /** Two consecutive answers to one query, with the number of pages that entered or left the top ten in between. */
-interface Comparison {
-  readonly since: number
-  readonly day: number
-  readonly moves: number
-}
+type Comparison = NonNullable<ReturnType<typeof stepBetween>>
 
 const firsts = 10
 
@@ -259,7 +255,7 @@ export function movesBetween(before: FirstTen, after: FirstTen) {
   }
 }
 
-export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
+export function stepBetween(before: FirstTen, after: FirstTen) {
   const moves = movesBetween(before, after)
   if (moves === null) return null
   return { since: before.day, day: after.day, moves: moves.entered.length + moves.left.length }

@@ -16,25 +16,18 @@ export interface QueryHistory {
   readonly firstTens: readonly FirstTen[]
 }
 
-export interface ReplayedNight {
-  readonly day: number
-  /** Number of queries that a daily cadence would buy. */
-  readonly queries: number
-  /** Queries that an adaptive cadence would buy. */
-  readonly asked: readonly string[]
-  /** Queries that could be skipped, but are bought as a random sample. */
-  readonly byChance: readonly string[]
-}
+export type ReplayedNight = ReturnType<typeof replayNights>[number]
 
 /** Number of past days whose answers are used for a decision. */
 export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-export function replayNights(
-  histories: readonly QueryHistory[],
-  rules: CadenceRules,
-): readonly ReplayedNight[] {
+/**
+ * Decides all nights again. Returns, for each night, the number of queries that a daily cadence would buy, and the
+ * queries that an adaptive cadence would buy, of which some are a random sample.
+ */
+export function replayNights(histories: readonly QueryHistory[], rules: CadenceRules) {
   const memory = memoryOf(rules.longest)
   const bought = new Map<string, FirstTen[]>(histories.map(({ id }) => [id, []]))
   const answers = histories.flatMap(({ id, firstTens }) =>
