@@ -38,7 +38,7 @@ type ExportOptions = Parameters<typeof archiveFlags>[0] & {
 /** Writes a relation or result to a file or stdout, row by row. Validates all input before the statement runs. */
 export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { options, args, env, closers } = call
-  const { to, question, where, raw = false, bom = false } = options
+  const { to, question, where, raw = false, bom = false, suspects } = options
   const choose = readChoice({ question, where, args })
   if (to === undefined)
     throw new Misuse('expected --to with a file, got nothing; use - for standard output')
@@ -62,15 +62,8 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const { name, ...asked } = await choose(mill.db)
   const text = format === 'ndjson' ? asLines(asked.text) : asked.text
-  const { suspects } = options
-  const reading = {
-    ...asked,
-    text,
-    timeoutMs,
-    origins,
-    suspects,
-    before: readArchive(archive, mill, text),
-  }
+  const before = readArchive(archive, mill, text)
+  const reading = { ...asked, text, timeoutMs, origins, suspects, before }
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   let rows = 0
   const counted = countRows(batches, (more) => (rows += more))

@@ -35,15 +35,14 @@ export function startNotices(
   const { everyMs, report } = options
   let looking: Promise<unknown> | null = null
   let lastProblem: string | null = null
-  const look = () => {
-    looking ??= sendNotices(db, options).then((problem) => {
-      looking = null
-      // A recurring problem is reported only once. Work continues, and the next check tries again.
-      if (problem !== null && problem !== lastProblem) report(problem)
-      lastProblem = problem
-    })
-    return looking
+  const tell = async () => {
+    const problem = await sendNotices(db, options)
+    looking = null
+    // A recurring problem is reported only once. Work continues, and the next check tries again.
+    if (problem !== null && problem !== lastProblem) report(problem)
+    lastProblem = problem
   }
+  const look = () => (looking ??= tell())
   const timer = setInterval(() => void look(), everyMs)
   return {
     close: async () => {
