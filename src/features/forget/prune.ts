@@ -67,32 +67,45 @@ export async function pruneBodies(db: Database, olderMs: number): Promise<number
     .executeTakeFirstOrThrow()
   let total = 0
   for (let after = 0; ;) {
-    const gone = await db.transaction().execute((trx) => pruneBatch(trx, pruning, after))
-    if (gone.length === 0) return total
-    after = Math.max(...gone)
-    total += gone.length
+    const { bodies, last } = await pruneBatch(db, pruning, after)
+    if (last === null) return total
+    after = last
+    total += bodies
   }
 }
 
-/** Deletes a batch of bodies of calls after the given one; returns the calls. */
-async function pruneBatch(trx: Database, pruning: number, after: number) {
-  const limit = trx.selectFrom('prunings').where('id', '=', pruning).select('received_before')
-  const old = trx
-    .selectFrom('raw_answers')
-    .where('received_at', '<', limit)
-    .where('call_id', '>', after)
-    .orderBy('call_id')
-    .limit(batch)
-    .select('call_id')
-  const gone = await trx
-    .deleteFrom('raw_answers')
-    .where('call_id', 'in', old)
-    .returning('call_id')
-    .execute()
-  await trx
-    .updateTable('prunings')
-    .set((eb) => ({ bodies: eb('bodies', '+', gone.length) }))
-    .where('id', '=', pruning)
-    .execute()
-  return gone.map(({ call_id: call }) => call)
+async function pruneBatch(db: Database, pruning: number, after: number) {
+  return db
+    .with('old', (cte) =>
+      cte
+        .selectFrom('raw_answers')
+        .where('received_at', '<', (eb) =>
+          eb.selectFrom('prunings').where('id', '=', pruning).select('received_before'),
+        )
+        .where('call_id', '>', after)
+        .orderBy('call_id')
+        .limit(batch)
+        .select('call_id'),
+    )
+    .with('gone', (cte) =>
+      cte
+        .deleteFrom('raw_answers as r')
+        .using('old')
+        .whereRef('r.call_id', '=', 'old.call_id')
+        .returning('r.call_id'),
+    )
+    .with('noted', (cte) =>
+      cte
+        .updateTable('prunings')
+        .set(({ eb, fn }) => ({
+          bodies: eb('bodies', '+', cte.selectFrom('gone').select(fn.countAll<number>().as('n'))),
+        }))
+        .where('id', '=', pruning),
+    )
+    .selectFrom('gone')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('bodies'),
+      fn.max<number | null>('gone.call_id').as('last'),
+    ])
+    .executeTakeFirstOrThrow()
 }
