@@ -1,14 +1,9 @@
--- Replaces the decisions about the queries in a list. Parameters: :ids (uuid[]), :intervals (integer[]), :due (date[]),
--- :by_chance (boolean[]), :reasons (text[]), one value per query; :list (bigint), :run_date.
+-- Replaces the decisions about the queries in a list. Parameters: :decisions (jsonb, one object per query), :list
+-- (bigint), :run_date.
 with decided as (
-  select *
-  from unnest(
-    :ids::uuid[],
-    :intervals::integer[],
-    :due::date[],
-    :by_chance::boolean[],
-    :reasons::text[]
-  ) as decision (query_id, interval_days, due_on, by_chance, why)
+  select id as query_id, "interval" as interval_days, due as due_on, "byChance" as by_chance, why
+  from jsonb_to_recordset(:decisions::jsonb)
+    as decision (id uuid, "interval" integer, due date, "byChance" boolean, why text)
 ),
 gone as (
   delete from cadences

@@ -1,12 +1,8 @@
--- Records the number of changes found in the answers to sampled queries. Parameters: :ids (uuid[]), :run_dates
--- (date[]), :moves (integer[]), one value per draw; :list (bigint).
+-- Records the number of changes found in the answers to sampled queries. Parameters: :outcomes (jsonb, one object per
+-- draw), :list (bigint).
 update cadence_draws
 set moves = outcome.moves
-from unnest(
-  :ids::uuid[],
-  :run_dates::date[],
-  :moves::integer[]
-) as outcome (query_id, run_date, moves)
+from jsonb_to_recordset(:outcomes::jsonb) as outcome (id uuid, run_date date, moves integer)
 where cadence_draws.list_id = :list
-  and cadence_draws.query_id = outcome.query_id
+  and cadence_draws.query_id = outcome.id
   and cadence_draws.run_date = outcome.run_date;

@@ -26,7 +26,6 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/alerts': [
     'src/desk/pages/overview.ts',
     'src/features/demo/command.ts',
-    'src/features/demo/nights.ts',
     'src/features/package/package.ts',
   ],
   'features/analysis': [
@@ -53,11 +52,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/features/analysis/export-command.ts',
     'src/features/analysis/sql-command.ts',
   ],
-  'features/cadence': [
-    'src/desk/pages/cadence.ts',
-    'src/features/demo/command.ts',
-    'src/features/demo/nights.ts',
-  ],
+  'features/cadence': ['src/desk/pages/cadence.ts', 'src/features/demo/command.ts'],
   'features/demo': [],
   'features/expand': ['src/desk/pages/cadence.ts'],
   'features/forget': [],

@@ -151,7 +151,7 @@ export async function moveAll(
     return moved
   } finally {
     client.release(true)
-    await engine.close()
+    engine.close()
   }
 }
 
@@ -168,6 +168,6 @@ export async function returnAll(database: FreshDatabase): Promise<void> {
     }
   } finally {
     client.release(true)
-    await engine.close()
+    engine.close()
   }
 }

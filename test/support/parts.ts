@@ -30,16 +30,6 @@ export const parts = {
     debian: 'apt-get install redis-sentinel',
     macos: 'brew install redis',
   },
-  zsh: {
-    there: () => onPath('zsh'),
-    debian: 'apt-get install zsh',
-    macos: 'brew install zsh',
-  },
-  fish: {
-    there: () => onPath('fish'),
-    debian: 'apt-get install fish',
-    macos: 'brew install fish',
-  },
   openssl: {
     there: () => onPath('openssl'),
     debian: 'apt-get install openssl',

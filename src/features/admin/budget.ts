@@ -69,11 +69,9 @@ async function readBudgets({ db, config, supplier }: Mill) {
   const runs = await readOpenBudgets(db)
   return [
     ...own,
-    ...lists.map(({ list, month, ...budget }) => ({
-      of: `list ${list}`,
-      since: `${month}-01`,
-      ...budget,
-    })),
+    ...lists.map(({ list, month, ...budget }) => {
+      return { of: `list ${list}`, since: `${month}-01`, ...budget }
+    }),
     ...runs.map(({ run, list, budget, gone }) => {
       return { of: `run ${run} of ${list}`, since: null, budget, gone }
     }),
@@ -84,9 +82,7 @@ function formatBudgets(rows: Awaited<ReturnType<typeof readBudgets>>): string {
   if (rows.length === 0) {
     return `No budgets are set; to set one, use MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, ${npmRun('budget --')} --list NAME --credits N, or enqueue --budget N`
   }
-  const cells = rows.map(({ of, since, ...row }) => [
-    ...[of, since ?? '', row.budget, row.gone, row.left],
-  ])
+  const cells = rows.map(({ of, since, budget, gone, left }) => [of, since, budget, gone, left])
   return formatTable(['budget of', 'since', 'credits', 'used or held', 'left'], cells, {
     right: ['credits', 'used or held', 'left'],
   })

@@ -13,9 +13,6 @@ import { scrubbedReason } from '../../base/secret.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
 
-const leastNode = [20, 19] as const
-const leastPostgres = 150_000
-const leastFreeBytes = 1_000_000_000
 const mostClockMs = 5_000
 const answerWithinMs = 10_000
 
@@ -57,10 +54,9 @@ export async function runDoctor({ options, env, closers }: Call): Promise<Exit> 
 
 function checkNode(): string {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  const [least, leastMinor] = leastNode
-  if (major > least || (major === least && minor >= leastMinor)) return process.versions.node
+  if (major > 20 || (major === 20 && minor >= 19)) return process.versions.node
   throw new Misuse(
-    `expected Node ${leastNode.join('.')} or newer, got ${process.versions.node}; install a newer one`,
+    `expected Node 20.19 or newer, got ${process.versions.node}; install a newer one`,
   )
 }
 
@@ -73,7 +69,7 @@ function describeSettings({ sources }: Config): string {
 function checkDisk(home: string): string {
   const { bavail, bsize } = statfsSync(home)
   const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB`
-  if (bavail * bsize >= leastFreeBytes) return `${home} has ${free} free`
+  if (bavail * bsize >= 1e9) return `${home} has ${free} free`
   throw new Misuse(
     `expected at least 1 GB free in ${home}, got ${free}; free some space, or set MILL_HOME`,
   )
@@ -91,7 +87,7 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
   const { version, encoding, now, makes } = only(rows)
   const isNear = now.getTime() >= sent - mostClockMs && now.getTime() <= Date.now() + mostClockMs
   const checks = [
-    [version >= leastPostgres, `expected PostgreSQL 15 or newer, got ${version}`],
+    [version >= 150_000, `expected PostgreSQL 15 or newer, got ${version}`],
     [encoding === 'UTF8', `expected the encoding UTF8, got ${encoding}; create another database`],
     [makes, 'expected a login that is allowed to create tables; grant it create on schema public'],
     [

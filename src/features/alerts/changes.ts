@@ -35,12 +35,6 @@ export interface StandingAlert {
   readonly way: Direction | null
 }
 
-type AlertStep =
-  | { readonly kind: 'none' }
-  /** `base` is the index, within the series, of the answer before the change. */
-  | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
-  | { readonly kind: 'recover' }
-
 interface Measurements {
   readonly base: Measurement
   readonly now: Measurement
@@ -50,25 +44,27 @@ interface Measurements {
 
 /**
  * Decides about a subject's alert after the newest answer, which is the last of the series. The alert is raised when
- * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change.
+ * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change. `base` is
+ * the index, within the series, of the answer before the change.
  */
 export function decideAlert(
   rule: WatchedFor,
   series: readonly Measurement[],
   standing: StandingAlert | null,
-): AlertStep {
+) {
   const now = series.at(-1)
-  if (now === undefined) return { kind: 'none' }
+  const none = { kind: 'none' } as const
+  if (now === undefined) return none
   if (standing !== null) {
     const { base, raised: mark, way } = standing
     const gone = shows({ ...rule, direction: way }, { base, now, mark }) === false
-    return { kind: gone ? 'recover' : 'none' }
+    return gone ? ({ kind: 'recover' } as const) : none
   }
   for (const way of waysOf(rule)) {
     const base = findBase({ ...rule, direction: way }, series)
-    if (base !== null) return { kind: 'raise', base, way }
+    if (base !== null) return { kind: 'raise', base, way } as const
   }
-  return { kind: 'none' }
+  return none
 }
 
 function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] {
@@ -101,7 +97,11 @@ function shows({ what, threshold, direction }: WatchedFor, measurements: Measure
       if (base.position === null) return null
       return now.position === null ? reaches(now, base) || null : false
     case 'moved':
-      return (direction === 'up' ? rose : fell)(threshold ?? 1, measurements)
+      // A fall is a rise in the opposite direction.
+      return rose(
+        threshold ?? 1,
+        direction === 'up' ? measurements : { ...measurements, base: now, now: base },
+      )
     case 'crossed':
       return (direction === 'up' ? cameIn : wentOut)(threshold ?? 1, measurements)
     case 'rival_passed':
@@ -127,13 +127,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/** True if a domain fell by at least this many places; null if unknown. A missing domain ranks below the last one. */
-function fell(places: number, { base, now }: Measurements): boolean | null {
-  if (base.position !== null && now.position !== null) return now.position - base.position >= places
-  if (base.position !== null) return now.depth + 1 - base.position >= places || null
-  return now.position !== null && reaches(base, now) ? false : null
-}
-
+/** True if a domain rose by at least this many places; null if unknown. A missing domain ranks below the last one. */
 function rose(places: number, { base, now, mark }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return base.position - now.position >= places
   if (now.position !== null) return base.depth + 1 - now.position >= places || null
@@ -317,20 +311,22 @@ function seenAround({ answers, places }: Around): readonly string[] {
   ]
 }
 
-/** Extracts the values for a rule and a subject from an answer. */
 export function measure(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
   answer: ShownAnswer,
 ): Measurement {
+  const { depth, features } = answer
   const held = places.get(answer.search_id)
   const placeOf = (name: string | null) => (name === null ? undefined : held?.get(name))
   const place = placeOf(domain)
   return {
     position: place?.position ?? null,
-    depth: answer.depth,
+    depth,
     rival: placeOf(rival)?.position ?? null,
-    flag: feature === null ? isWrong(place, query) : hasFeature(feature, answer),
+    // An answer without results never contains a SERP feature, so its absence proves nothing.
+    flag:
+      feature === null ? isWrong(place, query) : depth === 0 ? null : features.includes(feature),
     share: null,
     queries: 0,
   }
@@ -341,12 +337,6 @@ function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
   return place.domain === query.target_domain ? place.page !== query.target_page : null
 }
 
-/** Null for an answer without results: such an answer never contains a SERP feature, so its absence proves nothing. */
-function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
-  return depth === 0 ? null : features.includes(feature)
-}
-
-/** Prefix that names an answer's origin, unless the origin is live. */
 function marked(origin: string): string {
   return origin === 'live' ? '' : `(${origin}) `
 }
@@ -357,7 +347,8 @@ function changeOf(
   other: string | null,
   page: string | null,
 ): string {
-  const where = `for ${shownQuery(query)}`
+  const { q, variant } = query
+  const where = `for ${JSON.stringify(q)}${variant === '' ? '' : ` (${variant})`}`
   const { domain, rival, feature } = subject
   const [before, after] = [placeWords(base, now), placeWords(now, base)]
   switch (rule.what) {
@@ -382,10 +373,6 @@ function changeOf(
   }
 }
 
-function shownQuery({ q, variant }: AskedQuery): string {
-  return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
-}
-
 /** Describes a position. A missing domain ranks below the last position shown, or below its previous position. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
@@ -402,7 +389,6 @@ function tookBy(way: Direction | null, other: string | null): string {
   return way === 'up' ? ` (previously the position of ${other})` : ` (${other} took its position)`
 }
 
-/** Predefined question that shows both answers, as typed on the command line. */
 function alertQuestion({ rule, query, base, now }: FoundChange): string {
   const { origin, run_date: date } = now
   if (rule.what === 'wrong_page')
@@ -415,31 +401,21 @@ function alertQuestion({ rule, query, base, now }: FoundChange): string {
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-interface ShareFacts {
-  readonly domain: string
-  readonly tag: string
-  readonly before: number
-  readonly now: number
-  readonly other: string | null
-  readonly origin: string
-  readonly baseDate: string
-  readonly date: string
-}
-
-export function describeShare(told: ShareFacts) {
-  const { domain, tag, before, now, other, origin, baseDate, date } = told
-  const of = tag === '*' ? 'across all queries' : `for ${tag}`
+/** Describes the fall of a domain's share. `other_domain` is the domain whose share rose most. */
+export function describeShare(
+  alert: Record<'domain' | 'tag' | 'origin' | 'base_run_date' | 'run_date', string> &
+    Record<'previous_share' | 'share', number> & { readonly other_domain: string | null },
+) {
+  const { domain, tag, origin, previous_share: before, share: now, other_domain: other } = alert
+  const of = tag === anybody ? 'across all queries' : `for ${tag}`
   const fall = Math.round((1 - now / before) * 100)
   const who = other === null ? '' : ` (${other} gained most)`
-  const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
+  const narrowed = tag === anybody ? [] : ['--tag', conditionOf(tag)]
+  const inPercent = (share: number) => `${(share * 100).toFixed(2)} %`
   return {
-    said: `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} compared with ${baseDate}`,
+    said: `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${alert.run_date} compared with ${alert.base_run_date}`,
     question: questionLine(origin, ['shares', '--over', 'day', '--domain', domain, ...narrowed]),
   }
-}
-
-function inPercent(share: number): string {
-  return `${(share * 100).toFixed(2)} %`
 }
 
 function questionLine(origin: string, words: readonly string[]): string {

@@ -84,10 +84,10 @@ async function checkNext(trx: Database, run: UncheckedRun): Promise<readonly str
   return [...taken, ...lines]
 }
 
-/** A check of a run, with the alerts that the run raised and ended. */
 interface AlertCheck {
   readonly trx: Database
   readonly run: UncheckedRun
+  readonly ours: readonly string[]
   readonly raised: NewAlert[]
   readonly recovered: Recovery[]
 }
@@ -95,13 +95,12 @@ interface AlertCheck {
 /** Returns the lines to print, and a sentence about all of the night's alerts. */
 async function checkRun(trx: Database, run: UncheckedRun) {
   const rules = await readAlertRules(trx, run.judged_at)
-  const check: AlertCheck = { trx, run, raised: [], recovered: [] }
+  const ours = await readOursOn(trx, run.run_date)
+  const check: AlertCheck = { trx, run, ours, raised: [], recovered: [] }
   const isShare = ({ what }: AlertRule) => what === 'share_fell'
-  await checkQueries(
-    check,
-    rules.filter((rule) => !isShare(rule)),
-  )
-  await checkShares(check, rules.filter(isShare))
+  const [shares, others] = [rules.filter(isShare), rules.filter((rule) => !isShare(rule))]
+  await checkQueries(check, others)
+  await checkShares(check, shares)
   const { raised, recovered } = check
   for (const one of recovered) await recoverAlert(trx, one)
   await insertAlerts(trx, raised)
@@ -155,13 +154,12 @@ const first = '00000000-0000-0000-0000-000000000000'
 async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
   if (rules.length === 0) return
   const { trx, run } = check
-  const ours = await readOursOn(trx, run.run_date)
   for (let after = first; ;) {
     const next = { run: run.id, date: run.run_date, after, limit: chunkSize }
     const asked = await readRows<AskedQuery>(trx, 'read_asked_queries', next)
     const last = asked.at(-1)
     if (last === undefined) return
-    const facts = await readFacts(check, { rules, ours, asked })
+    const facts = await readFacts(check, rules, asked)
     const found = asked.flatMap((query) =>
       rules
         .filter((rule) => concerns(rule, query))
@@ -175,16 +173,9 @@ async function checkQueries(check: AlertCheck, rules: readonly AlertRule[]): Pro
 type Facts = Awaited<ReturnType<typeof readFacts>>
 
 async function readFacts(
-  { trx, run }: AlertCheck,
-  {
-    rules,
-    ours,
-    asked,
-  }: {
-    readonly ours: readonly string[]
-    readonly rules: readonly AlertRule[]
-    readonly asked: readonly AskedQuery[]
-  },
+  { trx, run, ours }: AlertCheck,
+  rules: readonly AlertRule[],
+  asked: readonly AskedQuery[],
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
@@ -206,7 +197,6 @@ async function readFacts(
   const searches = [...answers.map(({ search_id: id }) => id), ...standIns]
   return {
     run,
-    ours,
     evidence: groupBy(answers, (one) => one.query_id),
     known,
     kept: new Map(based.map((one) => [one.search_id, one])),
@@ -216,8 +206,8 @@ async function readFacts(
 
 /** Returns the changes in a query's answers that a rule watches for, and records the alerts that ended. */
 function judge(
-  { recovered }: AlertCheck,
-  { ours, evidence, known: alerts, kept, places }: Facts,
+  { ours, recovered }: AlertCheck,
+  { evidence, known: alerts, kept, places }: Facts,
   { query, rule }: { readonly query: AskedQuery; readonly rule: AlertRule },
 ): FoundChange[] {
   const all = evidence.get(query.query_id) ?? []
@@ -229,44 +219,38 @@ function judge(
   return [...subjectsOf(rule, around, alerts)].flatMap(([key, subject]) => {
     const known = alerts.find((one) => one.rule === rule.name && one.subject === key)
     const see = (answer: ShownAnswer) => measure(around, subject, answer)
-    const seen = (search: number | null = null) => {
-      const answer = kept.get(search ?? 0)
-      return answer === undefined ? undefined : see(answer)
-    }
-    const [base, raised] = [seen(known?.base_search_id), seen(known?.search_id)]
+    const [base, raised] = [kept.get(known?.base_search_id ?? 0), kept.get(known?.search_id ?? 0)]
     const step = nextStep(rule, { known, base, raised, see, series })
     if (step?.kind === 'raise') {
       const measurements = { base: see(step.base), now: see(now) }
       return [{ rule, query, key, subject, way: step.way, base: step.base, now, measurements }]
     }
     if (step !== null) {
-      const end = {
-        recovered_run_id: now.run_id,
-        recovered_run_date: now.run_date,
-        recovered_search_id: now.search_id,
-        recovered_position: see(now).position,
-      }
-      recovered.push({ id: step.id, end })
+      recovered.push({
+        id: step.id,
+        ...{ recovered_run_id: now.run_id, recovered_run_date: now.run_date },
+        ...{ recovered_search_id: now.search_id, recovered_position: see(now).position },
+      })
     }
     return []
   })
 }
 
 /** Answers to a query, or a domain's shares, that a rule compares with each other. */
-interface WatchedSeries<T> {
+interface WatchedSeries<T extends S, S> {
   readonly known: KnownAlert | undefined
-  /** Evidence for the known alert: the measurements before and after the change. */
-  readonly base: Measurement | undefined
-  readonly raised: Measurement | undefined
+  /** Evidence for the known alert, before and after the change. */
+  readonly base: S | undefined
+  readonly raised: S | undefined
   /** Answers or days, oldest first. */
   readonly series: readonly T[]
-  readonly see: (one: T) => Measurement
+  readonly see: (one: S) => Measurement
 }
 
 /** Decides whether a subject's alert is raised or ends, and because of which answer or day; null if nothing changes. */
-function nextStep<T extends { readonly run_date: string }>(
+function nextStep<T extends S & { readonly run_date: string }, S>(
   rule: AlertRule,
-  { known, base, raised, series, see }: WatchedSeries<T>,
+  { known, base, raised, series, see }: WatchedSeries<T, S>,
 ) {
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
@@ -274,9 +258,10 @@ function nextStep<T extends { readonly run_date: string }>(
   // the alert's night may have lost its answers.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
-    // Both measurements normally exist, because an open alert's answers are not deleted.
+    // Both normally exist, because an open alert's answers are not deleted.
     if (base === undefined || raised === undefined) return null
-    const step = decideAlert(rule, fresh.map(see), { base, raised, way: known.direction })
+    const standing = { base: see(base), raised: see(raised), way: known.direction }
+    const step = decideAlert(rule, fresh.map(see), standing)
     return step.kind === 'recover' ? { kind: step.kind, id: known.id, now } : null
   }
   const step = decideAlert(rule, fresh.map(see), null)
@@ -287,30 +272,23 @@ function nextStep<T extends { readonly run_date: string }>(
 
 /** Checks domain shares across the queries with the rule's tag, across the rule's list, or across all queries. */
 async function checkShares(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
-  const { trx, run } = check
+  const { trx, run, ours } = check
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return
   // Restricts this transaction to answers with one origin.
   await prepareReading(trx, { origins: origin })
   const known = await readKnownAlerts(trx, 'shares')
-  const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
     const mine = known.filter((one) => one.rule === rule.name)
-    await checkRule(check, { rule, origin, known: mine, domains: domainsFor(rule, ours) })
+    await checkRule(check, { rule, origin, known: mine }, domainsFor(rule, ours))
   }
-}
-
-interface WatchedShares {
-  readonly rule: AlertRule
-  readonly origin: string
-  readonly known: readonly KnownAlert[]
-  readonly domains: readonly string[]
 }
 
 async function checkRule(
   { trx, run, raised, recovered }: AlertCheck,
-  { rule, origin, known, domains }: WatchedShares,
+  { rule, origin, known }: { rule: AlertRule; origin: string; known: readonly KnownAlert[] },
+  domains: readonly string[],
 ): Promise<void> {
   const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
   const days = await readShareDays(trx, rule, run.run_date)
@@ -326,33 +304,27 @@ async function checkRule(
     const subject = `${tag} ${domain} ${origin}`
     const last = known.find((one) => one.subject === subject)
     const dayOf = (date: string) => shares.get(date)?.find((one) => one.domain === domain)
-    const seen = (date = '') => {
-      const day = dayOf(date)
-      return day === undefined ? undefined : measureDay(day)
-    }
     const series = days.map(dayOf).filter((day) => day !== undefined)
-    const [base, shown] = [seen(last?.base_run_date), seen(last?.run_date)]
+    const [base, shown] = [dayOf(last?.base_run_date ?? ''), dayOf(last?.run_date ?? '')]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
     // The run's day may have no share yet, because a run is still open or no query was answered. In that case, the
     // check after the day's last run decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {
-      const end = { recovered_run_date: date, recovered_share: share }
-      recovered.push({ id: step.id, end: { recovered_run_id: run.id, ...end } })
+      const end = { recovered_run_id: run.id, recovered_run_date: date, recovered_share: share }
+      recovered.push({ id: step.id, ...end })
       continue
     }
     const { run_date: baseDate, share: before } = step.base
     const between = { before: baseDate, tag, date }
     const [gainer] = await readRows<{ domain: string }>(trx, 'read_gainer', between)
-    const other = gainer?.domain ?? null
-    const told = { domain, tag, other, origin, baseDate, date, before, now: share }
-    raised.push({
-      ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
-      ...{ domain, other_domain: other, origin, base_run_date: baseDate, previous_share: before },
+    const alert = {
+      ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag, domain, origin },
+      ...{ other_domain: gainer?.domain ?? null, base_run_date: baseDate, previous_share: before },
       ...{ run_id: run.id, run_date: date, share },
-      ...describeShare(told),
-    })
+    }
+    raised.push({ ...alert, ...describeShare(alert) })
   }
 }
 

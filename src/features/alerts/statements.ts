@@ -11,7 +11,6 @@ import {
 import { lockKey } from '../../base/database/lock.ts'
 import type { AlertRules, Alerts } from '../../base/database/schema.ts'
 
-/** A judged run that has not been checked for alerts. */
 export type UncheckedRun = NonNullable<Awaited<ReturnType<typeof nextUncheckedRun>>>
 
 /** Returns the next run to check, in date order. Runs that were judged before any rule existed are skipped. */
@@ -187,13 +186,10 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The run, day and answer that end an alert, and the measured value in this answer. */
-export interface Recovery {
-  readonly id: number
-  readonly end: Updateable<Alerts>
-}
+/** The id of an alert, the run, day and answer that end the alert, and the measured value in this answer. */
+export type Recovery = Updateable<Alerts> & { readonly id: number }
 
-export async function recoverAlert(trx: Database, { id, end }: Recovery): Promise<void> {
+export async function recoverAlert(trx: Database, { id, ...end }: Recovery): Promise<void> {
   await trx
     .updateTable('alerts')
     .set((eb) => ({ ...end, recovered_at: eb.fn<Date>('now') }))
@@ -204,15 +200,13 @@ export async function recoverAlert(trx: Database, { id, end }: Recovery): Promis
 
 export type AlertRow = Awaited<ReturnType<typeof listAlerts>>[number]
 
-/** Filter for alerts. A null field does not restrict the alerts. */
-interface AlertFilter {
-  readonly id: number | null
-  readonly rule: string | null
-  readonly standing: boolean
-  readonly limit: number
-}
+/** Lists the newest alerts. A null filter does not restrict the alerts. */
+export async function listAlerts(
+  db: Database,
+  filter: { id: number | null; rule: string | null; standing: boolean; limit: number },
+) {
+  const { id, rule, standing, limit } = filter
 
-export async function listAlerts(db: Database, { id, rule, standing, limit }: AlertFilter) {
   const alerts = await db
     .selectFrom('alerts')
     .selectAll()

@@ -13,23 +13,18 @@ export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
   /** Index of the value that is a day. The value "newest" is replaced with a date before the statement runs. */
-  readonly day?: number
+  readonly day?: number | undefined
   readonly timeoutMs: number
   /** Origins of answers to show. If undefined, the database default applies, which is normally live. */
   readonly origins?: string | undefined
-  /** If true, answers from suspect runs are included. */
-  readonly suspects?: boolean
+  readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
   /** Aborted when the result is no longer needed, which cancels the statement. */
   readonly signal?: AbortSignal
-  /**
-   * Maximum number of characters per cell. Longer cells end in an ellipsis. With a limit, results come in small
-   * batches.
-   */
+  /** Maximum characters per cell; longer cells end in an ellipsis. With a limit, results come in small batches. */
   readonly cell?: number
   /** Called with the connection before the statement runs. The connection is closed after the result has been read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
-  /** Called once if there is no read-only role. */
   readonly warn: (line: string) => void
 }
 
@@ -70,18 +65,11 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } finally {
     // A pending cancellation must not hit the next statement on this connection.
     await settle()
-    await leave(client, inquiry.before !== undefined)
-  }
-}
-
-/** Rolls back the transaction, which changed no data, to reset its settings. */
-async function leave(client: PoolClient, ends: boolean): Promise<void> {
-  try {
-    await client.query('rollback')
-    client.release(ends)
-  } catch {
-    // The connection is broken, so the pool drops it. The first error is reported.
-    client.release(true)
+    // The rollback resets the settings. If it fails, the connection is broken, so the pool drops it.
+    await client.query('rollback').then(
+      () => client.release(inquiry.before !== undefined),
+      () => client.release(true),
+    )
   }
 }
 
@@ -117,14 +105,11 @@ async function nameDay(
   return values.with(day, newest)
 }
 
-interface EmptyDay {
-  readonly first: string | null
-  readonly planned: boolean
-  readonly suspect: string | null
-  readonly away: boolean
-  readonly answered: number | null
-  readonly weight: number | null
-}
+type EmptyDay = Readonly<
+  Record<'planned' | 'away', boolean> &
+    Record<'first' | 'suspect', string | null> &
+    Record<'answered' | 'weight', number | null>
+>
 
 /** Explains an empty result if it is due to the requested day. */
 async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void> {
@@ -151,26 +136,22 @@ async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void>
     [day],
   )
   const reason = emptyReason(day, only(rows))
-  if (reason !== null) warn(reason)
+  if (reason !== null) warn(`no rows: ${reason}`)
 }
 
 function emptyReason(day: string, found: EmptyDay): string | null {
   const { first, planned, suspect, away, answered, weight } = found
-  if (first === null)
-    return `no rows: nothing has been bought yet; ${npmRun('enqueue')} plans a list`
-  if (day < first) return `no rows: ${day} is before the first run, which is dated ${first}`
-  if (away) return `no rows: the answers from ${day} are in the archive; --with-archive reads them`
+  if (first === null) return `nothing has been bought yet; ${npmRun('enqueue')} plans a list`
+  if (day < first) return `${day} is before the first run, which is dated ${first}`
+  if (away) return `the answers from ${day} are in the archive; --with-archive reads them`
   if (suspect !== null) {
-    return `no rows: the run of ${suspect} on ${day} is suspect and was left out; use --suspects to show its answers, or ${npmRun('sql --')} nights to see why`
+    return `the run of ${suspect} on ${day} is suspect and was left out; use --suspects to show its answers, or ${npmRun('sql --')} nights to see why`
   }
-  if (!planned)
-    return `no rows: no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
+  if (!planned) return `no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
-    return `no rows: none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
+    return `none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
   }
-  return weight === 0
-    ? `no rows: all queries on ${day} have weight 0, so no domain has a share`
-    : null
+  return weight === 0 ? `all queries on ${day} have weight 0, so no domain has a share` : null
 }
 
 /** Cancels the statement when its result is no longer needed. Await the returned function before the next statement. */
@@ -225,11 +206,7 @@ function refuse(error: pg.DatabaseError): Misuse {
   )
 }
 
-/**
- * Functions with which read-only SQL could change its role or time limit, or affect other connections. Some functions
- * change settings or take locks that outlive a transaction, and some execute a string as SQL, which could hide
- * anything.
- */
+/** Functions with which read-only SQL could change its role or settings, affect other connections, or run a string. */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
 
@@ -248,17 +225,15 @@ export function expectHarmless(text: string): void {
   )
 }
 
-interface LoginOrder extends PoolOptions {
-  readonly url: string
-  /** Id of the database to which the login must connect. */
-  readonly installation: string
-}
-
 /** Opens the analysts' login. Statements cannot exceed its rights, even if they switch roles. */
-export async function openAnalyst({ url, installation, ...options }: LoginOrder): Promise<Pool> {
+export async function openAnalyst({
+  url,
+  installation,
+  ...options
+}: PoolOptions & { readonly url: string; readonly installation: string }): Promise<Pool> {
   const pool = openPool(url, { ...options, reading: true })
   try {
-    const { rows } = await pool.query<Login>(`
+    const { rows } = await pool.query<{ login: string; database: string; more: boolean }>(`
       select
         current_user::text as login,
         (select id::text from public.installation) as database,
@@ -282,11 +257,4 @@ function refused(expected: string, got: string): Misuse {
   return new Misuse(
     `expected MILL_ANALYST_URL to name ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
   )
-}
-
-interface Login {
-  readonly login: string
-  readonly database: string
-  /** True if the login may read or change internal tables, or switch to a role that may. */
-  readonly more: boolean
 }

@@ -12,7 +12,7 @@ import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { workplace } from '../../base/root.ts'
 import { readSwitch } from '../../base/settings.ts'
 import { isDay, localDate } from '../../base/time/zone.ts'
-import { readTable } from '../../core/lists/table.ts'
+import { readTable, type TableRow } from '../../core/lists/table.ts'
 import { openMill } from '../../core/mill.ts'
 import {
   changeDomains,
@@ -127,11 +127,7 @@ export async function loadFirstDomains(
   await changeDomains(db, 'demo', (trx) => loadDomains(trx, { ...file, today }))
 }
 
-/** A row in a small CSV file, by column name. */
-interface NamedRow {
-  readonly line: number
-  readonly fields: ReadonlyMap<string, string>
-}
+type NamedRow = Pick<TableRow, 'line' | 'fields'>
 
 /** Reads a domains file. If an optional column is missing, the stored values stay unchanged. */
 async function readFile(path: string, shown: string): Promise<DomainFile> {

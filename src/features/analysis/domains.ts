@@ -24,7 +24,6 @@ function tableOf({ rival }: Pick<OwnDomain, 'rival'>) {
   return rival ? 'rival_domains' : 'own_domains'
 }
 
-/** The lines of a domains file, and whether the file has the optional columns. */
 export interface DomainFile {
   readonly lines: readonly OwnDomain[]
   readonly brands: boolean
@@ -52,22 +51,28 @@ async function loadTable(
   const table = tableOf({ rival })
   const own = lines.filter((line) => line.rival === rival)
   const yesterday = formatDate(dayOf(today).getTime() - dayMs)
+  const isNow = ({ until }: DomainLine) => until === null || until >= today
+  // Without a start date, a line matches the current row, or the row with the same end.
+  const isSame = (line: OwnDomain, row: DomainLine) =>
+    line.domain === row.domain &&
+    line.label === row.label &&
+    (!brands || line.brand === row.brand) &&
+    (line.since === null ? isNow(row) || row.until === line.until : line.since === row.since)
   const rows: DomainLine[] = []
   for (const row of await trx.selectFrom(table).selectAll().execute()) {
-    const line = own.find((each) => isSame(each, row, { today, brands }))
-    const isOpen = row.until === null || row.until >= today
+    const line = own.find((each) => isSame(each, row))
     if (line === undefined && row.since !== null && row.since >= today) {
       // The stored line starts today or later, so it cannot end yesterday.
       await trx.deleteFrom(table).where(isLine(row)).execute()
       continue
     }
-    const until = line === undefined ? (isOpen ? yesterday : row.until) : line.until
+    const until = line === undefined ? (isNow(row) ? yesterday : row.until) : line.until
     rows.push({ ...row, until })
     if (until === row.until) continue
     await trx.updateTable(table).set({ until }).where(isLine(row)).execute()
   }
   for (const line of own) {
-    if (rows.some((row) => isSame(line, row, { today, brands }))) continue
+    if (rows.some((row) => isSame(line, row))) continue
     // A new domain is added without a start date, so that its whole history counts.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
@@ -78,24 +83,6 @@ async function loadTable(
 function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
   const eb = expressionBuilder<DB, (typeof tables)[number]>()
   return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
-}
-
-/** Compares a line with a row. Without a start date, a line matches the current row, or the row with the same end. */
-function isSame(
-  line: OwnDomain,
-  row: DomainLine,
-  { today, brands }: Pick<Loading, 'today' | 'brands'>,
-): boolean {
-  const isMeant =
-    line.since === null
-      ? row.until === null || row.until >= today || row.until === line.until
-      : line.since === row.since
-  return (
-    isMeant &&
-    line.domain === row.domain &&
-    line.label === row.label &&
-    (!brands || line.brand === row.brand)
-  )
 }
 
 export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
@@ -206,7 +193,6 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-/** Reads a domain's daily sums across all queries. */
 export function readDomainDays(
   db: Database,
   { domain, ...span }: DomainSpan,
@@ -224,22 +210,16 @@ interface ShareSpan extends DaySpan {
   readonly tag: string
 }
 
-/**
- * Reads the daily sums of some domains. The numbers match analysis.share_of_voice and position_buckets. A domain
- * without a row had no results on that day.
- */
+/** Reads daily sums, as analysis.share_of_voice and position_buckets show them. Days without results have no row. */
 export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
 /** A known domain: it appears in a result, or is our own or a rival's. It has a label if it is or was ours. */
-export interface KnownDomain {
-  readonly domain: string
-  readonly label: string | null
-}
+export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
 /** Finds a domain by name, or returns null if no answer or domain line contains it. */
-export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
+export async function readKnownDomain(db: Database, domain: string) {
   const known = await db
     .selectNoFrom((eb) => [
       eb
@@ -271,10 +251,7 @@ export interface DomainRow {
   readonly top3: number
 }
 
-/**
- * Reads domains by their share on the last answered day of a span, compared with the first answered day. Our own
- * domains come first.
- */
+/** Reads domains by their share on a span's last answered day, compared with the first. Our own come first. */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
@@ -310,7 +287,6 @@ export function readDomainFlows(db: Database, { domain, since, until }: DomainSp
   return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
 }
 
-/** A domain's page in the last known answers up to a day. */
 export interface DomainPage {
   readonly page: string | null
   readonly pageKey: string
@@ -325,7 +301,6 @@ export function readDomainPages(db: Database, { domain, until }: Omit<DomainSpan
   return readRows<DomainPage>(db, 'read_domain_pages', { until, domain })
 }
 
-/** A domain that appears in the same answers as a given domain. */
 export interface Rival {
   readonly domain: string
   readonly shared: number

@@ -38,7 +38,7 @@ type ExportOptions = Parameters<typeof archiveFlags>[0] & {
 /** Writes a relation or result to a file or stdout, row by row. Validates all input before the statement runs. */
 export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { options, args, env, closers } = call
-  const { to, question, where, raw = false, bom = false } = options
+  const { to, question, where, raw = false, bom = false, suspects } = options
   const choose = readChoice({ question, where, args })
   if (to === undefined)
     throw new Misuse('expected --to with a file, got nothing; use - for standard output')
@@ -62,8 +62,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const { name, ...asked } = await choose(mill.db)
   const text = format === 'ndjson' ? asLines(asked.text) : asked.text
-  const before = archive === undefined ? undefined : readArchive(archive, mill, text)
-  const suspects = options.suspects === true
+  const before = readArchive(archive, mill, text)
   const reading = { ...asked, text, timeoutMs, origins, suspects, before }
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   let rows = 0
@@ -116,7 +115,6 @@ async function write(
   return writeRows(batches, format, options)
 }
 
-/** The relation, question or SQL to export, as typed. */
 type TypedChoice = Pick<Call, 'args'> & Readonly<Record<'question' | 'where', string | undefined>>
 
 /** Finds the relation, question or SQL. Rejects invalid input before the database is opened, where possible. */
@@ -177,7 +175,6 @@ const times = [
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],
 ]
 
-/** Builds the statement that reads the selected rows of a relation. */
 async function selectRows(
   db: Database,
   relation: string,

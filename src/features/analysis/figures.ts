@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
-import { readHeldDays } from './domains.ts'
+import { readHeldDays, readOwnDomains } from './domains.ts'
 import { readNotes } from './notes.ts'
 import { readGreatest, readRanks, readSuspects, readVariants } from './query-facts.ts'
 import { readSpan } from './span.ts'
@@ -70,25 +70,13 @@ async function chooseDomains(
   { domains: asked, today }: FigureOptions,
   greatest: readonly string[],
 ) {
-  const rows = await trx
-    .selectFrom('own_domains')
-    .distinctOn('domain')
-    .select(['domain', 'label'])
-    .select((eb) =>
-      eb
-        .and([
-          eb.or([eb('since', 'is', null), eb('since', '<=', today)]),
-          eb.or([eb('until', 'is', null), eb('until', '>=', today)]),
-        ])
-        .as('ours'),
-    )
-    .orderBy('domain')
-    .orderBy('ours', 'desc')
-    .orderBy('since', (order) => order.desc().nullsLast())
-    .execute()
+  const own = (await readOwnDomains(trx)).filter(({ rival }) => !rival)
+  const current = own.filter(({ since, until }) => {
+    return (since === null || since <= today) && (until === null || until >= today)
+  })
   // A requested domain keeps its label even after its last day.
-  const labels = new Map(rows.map(({ domain, label }) => [domain, label]))
-  const ours = rows.filter((row) => row.ours).map(({ domain }) => domain)
+  const labels = new Map([...own, ...current].map(({ domain, label }) => [domain, label]))
+  const ours = [...new Set(current.map(({ domain }) => domain))]
   const named = [asked, ours, greatest.slice(0, strangers)].find((names) => names.length > 0) ?? []
   return named
     .slice(0, mostDomains)

@@ -20,19 +20,8 @@ interface Parameter {
   readonly choices?: readonly string[]
 }
 
-export interface Question {
-  /** Name of the question's file. A variant's name is appended with a dash, as in `keyword-history`. */
-  readonly name: string
-  /** The file's first line, which states the question in words. */
-  readonly asks: string
-  readonly parameters: readonly Parameter[]
-  /** Flags that restrict the question's views to some queries or days. */
-  readonly narrows: readonly string[]
-  /** The statement, with $1, $2 … in place of the parameters. */
-  readonly sql: string
-}
+export type Question = ReturnType<typeof parseQuestion>
 
-/** Reads all questions, sorted by name. */
 export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -42,10 +31,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
     )
 }
 
-/**
- * Splits a file into its questions. The first question is named after the file. Each further question starts with `--
- * show NAME:`.
- */
+/** Splits a file into questions. The first is named after the file; each other one starts with `-- show NAME:`. */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
   return [
@@ -58,7 +44,7 @@ function parseFile(file: string, text: string): readonly Question[] {
 }
 
 /** Parses a question: a line with the question in words, a line for each parameter, and the statement. */
-export function parseQuestion(name: string, text: string): Question {
+export function parseQuestion(name: string, text: string) {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
@@ -83,16 +69,22 @@ export function parseQuestion(name: string, text: string): Question {
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
     return `$${index + 1}`
   })
-  const narrows = [
+  // Flags that restrict the question's views to some queries or days.
+  const narrows: readonly string[] = [
     ...(unsliced ? [] : sliceFlags),
     ...(/\banalysis\.(in_span|since)\(/.test(statement) ? spanFlags : []),
   ].filter((flag) => parameters.every((parameter) => parameter.name !== flag))
   return { name, asks, parameters, narrows, sql }
 }
 
+export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
+
 /** Reads a question's parameters and slice from flags such as `--domain example.com`. */
-export function bindParameters(question: Question, flags: readonly string[]) {
-  const given = readFlags(flags)
+export function bindQuestion(question: Question, flags: readonly string[]) {
+  return bind(question, readFlags(flags))
+}
+
+function bind(question: Question, given: ReturnType<typeof readFlags>) {
   const { parameters, narrows, name } = question
   const known = [...parameters.map((parameter) => parameter.name), ...narrows]
   const other = [...given.keys()].find((flag) => !known.includes(flag))
@@ -118,7 +110,10 @@ export function bindParameters(question: Question, flags: readonly string[]) {
       `expected --${parameter} (${meaning}), got nothing; run: ${npmRun('sql --')} ${name} --${parameter} …`,
     )
   })
-  return { values, slice }
+  const day = parameters.findIndex(
+    ({ name: each, fallback }) => each === 'day' && fallback === 'newest',
+  )
+  return { text: question.sql, values, slice, day: day === -1 ? undefined : day }
 }
 
 /** Reads flags, and returns all values of each flag, in order. */
@@ -139,21 +134,11 @@ export function readFlags(flags: readonly string[]) {
   return given
 }
 
-export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
-
-export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
-  const day = question.parameters.findIndex(
-    ({ name, fallback }) => name === 'day' && fallback === 'newest',
-  )
-  const asked = { text: question.sql, ...bindParameters(question, flags) }
-  return day === -1 ? asked : { ...asked, day }
-}
-
 /** Finds a question by name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // Question names contain no spaces, and SQL statements always contain one.
-  if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const given = readFlags(flags)
+  // Question names contain no spaces, and SQL statements always contain one.
+  if (/\s/.test(typed.trim())) return askSql(typed, given)
   const show = given.get('show')?.at(-1)
   const questions = readQuestions()
   const found = questions.find(
@@ -161,10 +146,7 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   )
   if (found !== undefined) {
     given.delete('show')
-    const others = [...given].flatMap(([name, values]) =>
-      values.map((value) => `--${name}=${value}`),
-    )
-    return bindQuestion(found, others)
+    return bind(found, given)
   }
   const shown = questions
     .filter(({ name }) => name.startsWith(`${typed}-`))
@@ -184,8 +166,7 @@ export function findQuestion(typed: string, flags: readonly string[]): SqlQuesti
   )
 }
 
-function askSql(text: string, flags: readonly string[]): SqlQuestion {
-  const given = readFlags(flags)
+function askSql(text: string, given: ReturnType<typeof readFlags>): SqlQuestion {
   const known: readonly string[] = sliceFlags
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other === undefined) return { text, values: [], slice: readSlice(given) }

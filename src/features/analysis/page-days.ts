@@ -47,7 +47,6 @@ export interface NewestAnswer {
   readonly taker: string | null
 }
 
-/** Reads the newest answers to some queries, each with the domain that now has the page's last position. */
 export function readNewestAnswers(
   db: Database,
   places: readonly { readonly queryId: string; readonly position: number }[],

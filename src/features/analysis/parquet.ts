@@ -63,23 +63,14 @@ function openDraft(cellColumns: readonly CellColumn[]) {
 
 type SchemaElement = ParquetWriter['schema'][number]
 
-/** A Parquet column, with a function that converts values from the server's format. */
-interface ParquetColumn {
-  readonly name: string
-  readonly schema: readonly SchemaElement[]
-  /**
-   * The column's schema elements. JSON is written as text, because the library would reformat it, and long numbers
-   * would lose digits.
-   */
-  readonly said: readonly SchemaElement[]
-  readonly read: (text: string) => unknown
-}
-
 type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** Logical type in the file's footer. */
+  /**
+   * Logical type in the file's footer, if it is different. JSON is written as text, because the library would reformat
+   * it, and long numbers would lose digits.
+   */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -139,7 +130,7 @@ const things: Readonly<Record<number, Kind>> = {
 }
 
 /** Returns the Parquet column for a result column. Types that Parquet lacks are written as text. */
-function parquetColumn({ name, type }: CellColumn): ParquetColumn {
+function parquetColumn({ name, type }: CellColumn) {
   const thing = things[type]
   if (thing === undefined) {
     const kind = kinds[type] ?? textKind

@@ -15,7 +15,6 @@ export async function readQueryFacts(db: Database, id: string) {
   return found ?? null
 }
 
-/** Reads a query's settings in all lists. Lists that still contain the query come first. */
 export function readSaidOf(db: Database, query: string) {
   return db
     .selectFrom('list_queries')
@@ -38,8 +37,7 @@ interface QuerySpan extends DaySpan {
   readonly query: string
 }
 
-/** A query's outcome in one run. */
-export interface QueryDay {
+interface QueryDay {
   readonly runDate: string
   readonly run: number
   readonly listId: number
@@ -63,7 +61,7 @@ export function readQueryDays(db: Database, { query, since, until }: QuerySpan) 
 }
 
 /** A domain's best position on a day. Days without a row have no answer, or an answer without the domain. */
-export interface DayRank {
+interface DayRank {
   readonly runDate: string
   readonly domain: string
   readonly position: number
@@ -107,7 +105,6 @@ export function readInteresting(
   return readRows<{ domain: string; ours: boolean }>(db, 'read_interesting_domains', parameters)
 }
 
-/** The answer that counts for a query on a day. */
 export interface Serp {
   readonly runDate: string
   readonly search: number

@@ -25,7 +25,6 @@ export function readSnapshot<T>(
     })
 }
 
-/** Reads the default origins for this database's views. */
 export async function readShownOrigins(db: Database): Promise<string> {
   const { origins } = await db
     .selectNoFrom(({ fn }) => fn<string[]>('analysis.origins').as('origins'))

@@ -3,10 +3,8 @@ import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-export interface ReadSpan extends DaySpan {
-  /** True if the requested period was longer than the maximum. */
-  readonly cut: boolean
-}
+/** A period, and whether the requested period was longer than the maximum. */
+export type ReadSpan = Awaited<ReturnType<typeof readSpan>>
 
 /** The requested period. A day is null if it was not given. */
 export interface AskedSpan {
@@ -19,10 +17,7 @@ export interface AskedSpan {
 }
 
 /** Determines the period, which by default ends on the newest complete day, and is limited to the maximum. */
-export async function readSpan(
-  db: Database,
-  { since, until, days, most }: AskedSpan,
-): Promise<ReadSpan> {
+export async function readSpan(db: Database, { since, until, days, most }: AskedSpan) {
   type Found = DaySpan & { readonly earliest: string }
   const found = only(await readRows<Found>(db, 'read_span', { since, until, days, most }))
   const cut = found.since < found.earliest
@@ -38,9 +33,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/**
- * Reads the version of the stored days in a period and the two days compared, or returns null if any day is missing.
- */
+/** Reads the version of a period's stored days and of the compared day, or returns null if any day is missing. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

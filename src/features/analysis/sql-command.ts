@@ -54,8 +54,8 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const first = { databaseUrl: config.databaseUrl, report: say }
   const usual = async () => (views ? firstOrigins(mill.db, first) : undefined)
   const origins = options.origins === undefined ? await usual() : readOrigins(options.origins)
-  const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
-  const suspects = options.suspects === true
+  const before = readArchive(archive, mill, question.text)
+  const { suspects } = options
   // Only the tables' owner can add archived rows to the tables for a statement.
   const url = behind ? config.analystUrl : null
   const login = { installation: mill.installation, name: 'sql', max: 2 }
@@ -81,7 +81,6 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
 const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
 type AnswerFormat = (typeof answerFormats)[number]
 
-/** Lists the questions, one per line, with their parameters. */
 export function describeLibrary(): string {
   const questions = readQuestions()
   const width = Math.max(...questions.map(({ name }) => name.length))
@@ -108,7 +107,6 @@ interface AnswerOptions {
   readonly empty: () => void
 }
 
-/** Runs a statement, and yields the formatted result in pieces. */
 export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,

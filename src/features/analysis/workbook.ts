@@ -13,10 +13,7 @@ const firstDay = Date.UTC(1900, 2, 1)
 // Type ids of date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
 
-/**
- * Writes rows as one workbook, with constant memory use. After 1,048,576 rows, a new sheet begins. Calls `warn` if
- * texts were truncated.
- */
+/** Writes rows as one workbook, in sheets of 1,048,576 rows, with constant memory use. Warns if texts were cut. */
 export async function* writeWorkbook(
   batches: AsyncIterable<CellBatch>,
   warn: (line: string) => void,

@@ -176,7 +176,6 @@ function namesOf(columns: readonly FiledColumn[]): string {
   return columns.map(({ name }) => pg.escapeIdentifier(name)).join(', ')
 }
 
-/** Copies archived rows into the temporary table `staged_…`, including rows that the table itself contains. */
 export async function stageRows(
   client: PoolClient,
   { table: name, columns }: RowEntry,

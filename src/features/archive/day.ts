@@ -21,7 +21,7 @@ import {
   readColumns,
   removeLeft,
 } from './days.ts'
-import { withEngine } from './engine.ts'
+import { type Spool, withEngine } from './engine.ts'
 import {
   type ArchivedFile,
   archiveVersion,
@@ -39,7 +39,6 @@ import {
   sha256Of,
 } from './files.ts'
 import { ArchiveFolder } from './folder.ts'
-import type { Spool } from './scratch.ts'
 
 interface ArchiveTools extends FiledPlace {
   readonly client: PoolClient

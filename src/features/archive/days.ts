@@ -53,7 +53,6 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   }
 }
 
-/** An archived day, or a part of one. */
 export type ArchivedDay = Awaited<ReturnType<typeof readArchivedDays>>[number]
 
 export function readArchivedDays(

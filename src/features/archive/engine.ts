@@ -1,11 +1,12 @@
 // Uses DuckDB to read and write the archive's files.
 
-import { rm } from 'node:fs/promises'
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import { Misuse, reasonOf } from '../../base/errors.ts'
-import type { FiledColumn } from './copy.ts'
-import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratch.ts'
+import { codeOf, MillError, Misuse, reasonOf } from '../../base/errors.ts'
+import type { CopiedRows, FiledColumn } from './copy.ts'
 
 const settings = {
   // A single thread keeps the server's row order.
@@ -33,25 +34,31 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
+  readonly #drop = () => rmSync(this.#folder, { recursive: true, force: true })
   private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
     this.#instance = instance
     this.#duck = duck
     this.#folder = folder
+    // Ctrl-C ends the process without closing the engine.
+    process.once('exit', this.#drop)
   }
 
   static async open(): Promise<ParquetEngine> {
     const duckdb = await loadDuck()
-    await clearScratch()
     const instance = await duckdb.DuckDBInstance.create(':memory:', settings)
     const duck = await instance.connect()
     await duck.run("set TimeZone = 'UTC'")
-    return new ParquetEngine(instance, duck, await makeScratch())
+    const folder = await mkdtemp(join(tmpdir(), 'querymill-archive-')).catch((cause: unknown) => {
+      throw unwritable(tmpdir(), cause, 'set TMPDIR to another folder')
+    })
+    return new ParquetEngine(instance, duck, folder)
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#duck.closeSync()
     this.#instance.closeSync()
-    await rm(this.#folder, { recursive: true, force: true })
+    process.off('exit', this.#drop)
+    this.#drop()
   }
 
   /** Opens the one text file to convert next. It is overwritten, because file systems are slow to delete files. */
@@ -117,7 +124,7 @@ export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>)
   try {
     return await work(engine)
   } finally {
-    await engine.close()
+    engine.close()
   }
 }
 
@@ -196,4 +203,71 @@ function quoted({ name }: FiledColumn): string {
 
 function literal(value: string): string {
   return `'${value.replaceAll("'", "''")}'`
+}
+
+/** A local file that collects text as it arrives, before the text is converted. */
+export class Spool {
+  readonly path: string
+  readonly #file: number
+  rows = 0
+  bytes = 0
+  longest = 0
+
+  constructor(path: string) {
+    this.path = path
+    this.#file = openSync(path, 'w')
+  }
+
+  add({ bytes, rows, longest }: CopiedRows): void {
+    try {
+      for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
+    } catch (cause) {
+      throw unwritable(this.path, cause, 'set TMPDIR to another folder')
+    }
+    this.rows += rows
+    this.bytes += bytes.length
+    this.longest = Math.max(this.longest, longest)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}
+
+/** Reads a file in chunks. Each chunk is valid only until the next chunk is read. */
+export function* chunksOf(path: string): Generator<Buffer> {
+  const file = openSync(path, 'r')
+  const buffer = Buffer.allocUnsafeSlow(256 * 1024)
+  try {
+    for (let size = readSync(file, buffer); size > 0; size = readSync(file, buffer)) {
+      yield buffer.subarray(0, size)
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+const problems: Readonly<Record<string, string>> = {
+  EACCES: 'no write permission',
+  EPERM: 'no write permission',
+  ENOSPC: 'no space left',
+  EDQUOT: 'no space left',
+  ENOTDIR: 'a path that uses a file as a folder',
+  EEXIST: 'a file instead of a folder',
+}
+
+/** Error for a location that can't be written to. `instead` names the flag or setting that chooses another location. */
+export function unwritable(
+  path: string,
+  cause: unknown,
+  instead: 'name another folder' | 'set TMPDIR to another folder',
+): unknown {
+  // DuckDB reports system errors only as text.
+  const full = /No space left|Disk quota/i.test(reasonOf(cause)) ? 'ENOSPC' : null
+  const code = codeOf(cause) ?? full
+  if (code === null || cause instanceof MillError) return cause
+  const got = problems[code] ?? code
+  return new Misuse(`expected ${path} to be writable, got ${got}; fix that, or ${instead}`, {
+    cause,
+  })
 }

@@ -5,9 +5,8 @@ import { z } from 'zod'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
 import type { FiledColumn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
-import type { ParquetEngine } from './engine.ts'
+import { chunksOf, type ParquetEngine } from './engine.ts'
 import type { ArchiveFolder } from './folder.ts'
-import { chunksOf } from './scratch.ts'
 
 export interface FiledPlace {
   readonly engine: ParquetEngine
@@ -145,7 +144,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reads a day's manifest and checks it against the database. */
 export async function readManifest(
   day: ArchivedDay,
   { folder, installation }: { readonly folder: ArchiveFolder; readonly installation: string },

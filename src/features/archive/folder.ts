@@ -5,7 +5,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'nod
 import { dirname, join } from 'node:path'
 import { callerPath, type Environment } from '../../base/config.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
-import { unwritable } from './scratch.ts'
+import { unwritable } from './engine.ts'
 
 /** Resolves the name of an archive folder as it was typed, relative to the caller's folder. */
 export function archivePath(env: Environment, typed: string): string {
@@ -29,7 +29,6 @@ export class ArchiveFolder {
     return join(this.path, name)
   }
 
-  /** Reads a small file; null if the file does not exist. */
   async readText(name: string): Promise<string | null> {
     const path = this.where(name)
     try {
@@ -53,7 +52,6 @@ export class ArchiveFolder {
     }
   }
 
-  /** Creates or opens the folder. Rejects a folder that contains another installation's archive. */
   async claim(installation: string): Promise<void> {
     await changing(this.path, () => mkdir(this.path, { recursive: true }))
     const there = await this.readText('archive.json')

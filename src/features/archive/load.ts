@@ -143,14 +143,15 @@ function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
 
-export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
-
+/** Returns a function that loads the part of the archive that the flags name; undefined if they name no part. */
 export function readArchive(
-  asked: AskedArchive,
+  asked: ReturnType<typeof archiveFlags>,
   { db, installation }: Pick<Mill, 'db' | 'installation'>,
   text: string,
-): (client: PoolClient) => Promise<void> {
-  return (client) => loadArchive(client, { ...asked, db, installation, text, report: say })
+) {
+  if (asked === undefined) return undefined
+  return (client: PoolClient) =>
+    loadArchive(client, { ...asked, db, installation, text, report: say })
 }
 
 interface ArchiveFlags {
@@ -160,7 +161,7 @@ interface ArchiveFlags {
 }
 
 /** Part of the archive to include, according to the flags; undefined to include no part. */
-export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchive | undefined {
+export function archiveFlags(flags: ArchiveFlags, env: Environment) {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
     if (archive === undefined) return undefined

@@ -44,28 +44,14 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const outcomes = await readOutcomes(db, night, known)
   // Earlier decisions are replaced, so that deciding the same night twice has the same effect as deciding it once.
   await db.transaction().execute(async (trx) => {
-    await trx.executeQuery(
-      statement('keep_cadence_decisions', {
-        ids: decisions.map(({ id }) => id),
-        intervals: decisions.map(({ interval }) => interval),
-        due: decisions.map(({ due }) => dateOf(due)),
-        by_chance: decisions.map(({ byChance }) => byChance),
-        reasons: decisions.map(({ why }) => why),
-        list,
-        run_date: runDate,
-      }),
-    )
+    const due = decisions.map((one) => ({ ...one, due: dateOf(one.due) }))
+    const parameters = { decisions: JSON.stringify(due), list, run_date: runDate }
+    await trx.executeQuery(statement('keep_cadence_decisions', parameters))
     const sums = { list, run_date: runDate, longest_days: longestDays }
     await trx.executeQuery(statement('keep_cadence_night', sums))
     await keepDraws(trx, night)
-    await trx.executeQuery(
-      statement('keep_cadence_outcomes', {
-        ids: outcomes.map(({ id }) => id),
-        run_dates: outcomes.map(({ run_date: date }) => date),
-        moves: outcomes.map(({ moves }) => moves),
-        list,
-      }),
-    )
+    const seen = { outcomes: JSON.stringify(outcomes), list }
+    await trx.executeQuery(statement('keep_cadence_outcomes', seen))
   })
 }
 

@@ -33,9 +33,8 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
     )
   }
   if (options.backtest !== true) {
-    const receipts = (await readCadenceReceipts(mill.db)).filter(
-      ({ list }) => only === null || list === only,
-    )
+    const all = await readCadenceReceipts(mill.db)
+    const receipts = all.filter(({ list }) => only === null || list === only)
     if (options.json === true) printJson({ lists: receipts.map(receiptJson) })
     else print(receiptLines(receipts).join('\n'))
     return exits.done
@@ -43,7 +42,8 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
   const tests = []
   for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share }))
   if (options.json === true) printJson({ lists: tests.map(backtestJson) })
-  else print(backtestLines(tests).join('\n'))
+  else if (tests.length === 0) print('no list has answers yet, so there is nothing to replay')
+  else print(tests.flatMap((test) => [...backtestLines(test), '']).join('\n'))
   return exits.done
 }
 
@@ -138,14 +138,8 @@ function intervalWords(intervals: readonly number[]): string {
     .join(', ')
 }
 
-function backtestLines(tests: readonly Backtest[]): readonly string[] {
-  if (tests.length === 0) return ['no list has answers yet, so there is nothing to replay']
-  return tests.flatMap((test) => [...wholeLines(test), ''])
-}
-
-function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): readonly string[] {
-  const first = nights[0]
-  const last = nights.at(-1)
+function backtestLines({ list, longest, share, nights, whole, tags }: Backtest): readonly string[] {
+  const [first, last] = [nights[0], nights.at(-1)]
   if (first === undefined || last === undefined) return [`${list.name}: no readable answer`]
   const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of a daily cadence`
   if (nights.length === 1) return [title, 'a history of one night shows no moves yet']

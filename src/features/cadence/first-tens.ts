@@ -4,7 +4,6 @@ import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-/** Options that select answers by list, nights, origin and API. */
 interface FirstTenOrder {
   readonly list: number
   readonly since: string
@@ -29,11 +28,7 @@ interface SeenQuery {
 export function readFirstTens(db: Database, order: FirstTenOrder) {
   return db.transaction().execute(async (trx) => {
     // Two months of answers for a large list are sorted in memory rather than on disk.
-    await trx
-      .selectNoFrom((eb) =>
-        eb.fn('set_config', [eb.val('work_mem'), eb.val('64MB'), eb.lit(true)]).as('work_mem'),
-      )
-      .execute()
+    await sql`set local work_mem = '64MB'`.execute(trx)
     const { rows } = await sql<SeenQuery>`
       with members as (${membersOf(order)}),
       answers as materialized (${answersOf(order)}),
@@ -119,7 +114,6 @@ function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
     order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
 }
 
-/** A list that has answers, with the average cost of an answer. */
 export type HistoryList = Awaited<ReturnType<typeof readHistoryLists>>[number]
 
 export async function readHistoryLists(

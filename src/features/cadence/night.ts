@@ -236,11 +236,7 @@ export interface FirstTen {
 }
 
 /** Two consecutive answers to one query, with the number of pages that entered or left the top ten in between. */
-export interface Comparison {
-  readonly since: number
-  readonly day: number
-  readonly moves: number
-}
+type Comparison = NonNullable<ReturnType<typeof stepBetween>>
 
 const firsts = 10
 
@@ -250,20 +246,16 @@ export function movesBetween(before: FirstTen, after: FirstTen) {
   if (places < 1) return null
   // Answers with the same pages share one array, so this comparison is fast in the usual case that nothing changed.
   if (before.pages === after.pages) return { entered: [], left: [] }
-  const old = reaching(before, places)
-  const now = reaching(after, places)
+  // Ten positions may contain eleven pages if two pages share a position.
+  const end = places < firsts ? places : Infinity
+  const [old, now] = [before.pages.slice(0, end), after.pages.slice(0, end)]
   return {
     entered: now.filter((page, place) => !old.includes(page) && now.indexOf(page) === place),
     left: old.filter((page, place) => !now.includes(page) && old.indexOf(page) === place),
   }
 }
 
-function reaching({ pages }: FirstTen, places: number): readonly number[] {
-  // Ten positions may contain eleven pages if two pages share a position.
-  return places < firsts ? pages.slice(0, places) : pages
-}
-
-export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
+export function stepBetween(before: FirstTen, after: FirstTen) {
   const moves = movesBetween(before, after)
   if (moves === null) return null
   return { since: before.day, day: after.day, moves: moves.entered.length + moves.left.length }

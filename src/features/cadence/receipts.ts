@@ -23,7 +23,6 @@ export interface CadenceReceipt {
   readonly moved: number
 }
 
-/** Reads all adaptive lists, each with totals over the nights in the last four weeks. */
 export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: 28 })
 }

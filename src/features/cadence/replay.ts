@@ -11,36 +11,38 @@ import {
   stepBetween,
 } from './night.ts'
 
-/** A query, with its answers night by night, oldest first. */
 export interface QueryHistory {
   readonly id: string
   readonly firstTens: readonly FirstTen[]
 }
 
-export interface ReplayedNight {
-  readonly day: number
-  /** Number of queries that a daily cadence would buy. */
-  readonly queries: number
-  /** Queries that an adaptive cadence would buy. */
-  readonly asked: readonly string[]
-  /** Queries that could be skipped, but are bought as a random sample. */
-  readonly byChance: readonly string[]
-}
+export type ReplayedNight = ReturnType<typeof replayNights>[number]
 
 /** Number of past days whose answers are used for a decision. */
 export function memoryOf(longest: number): number {
   return Math.max(60, 2 * longest)
 }
 
-export function replayNights(
-  histories: readonly QueryHistory[],
-  rules: CadenceRules,
-): readonly ReplayedNight[] {
+/**
+ * Decides all nights again. Returns, for each night, the number of queries that a daily cadence would buy, and the
+ * queries that an adaptive cadence would buy, of which some are a random sample.
+ */
+export function replayNights(histories: readonly QueryHistory[], rules: CadenceRules) {
   const memory = memoryOf(rules.longest)
   const bought = new Map<string, FirstTen[]>(histories.map(({ id }) => [id, []]))
-  const nights = nightsOf(histories)
+  const answers = histories.flatMap(({ id, firstTens }) =>
+    firstTens.map((firstTen) => ({ id, firstTen })),
+  )
+  const nights = [...groupBy(answers, ({ firstTen }) => firstTen.day)]
+    .map(([day, held]) => ({ day, held }))
+    .toSorted((one, other) => one.day - other.day)
   return nights.map(({ day, held }, nth) => {
-    const members = membersAt(histories, { day, before: nights[nth - 1]?.day ?? day })
+    const before = nights[nth - 1]?.day ?? day
+    // A query belongs to the list from its first answer to its last.
+    const members = histories.filter(({ firstTens }) => {
+      const [first, last] = [firstTens[0], firstTens.at(-1)]
+      return first !== undefined && last !== undefined && first.day < day && last.day >= before
+    })
     const known = members.map(({ id }) => {
       const recent = bought.get(id)?.filter((firstTen) => firstTen.day >= day - memory)
       return knownOf(rules.list, id, recent ?? [])
@@ -59,33 +61,17 @@ export function replayNights(
   })
 }
 
-/** Queries that were on the list before a night. A query belongs to the list from its first answer to its last. */
-function membersAt(
-  histories: readonly QueryHistory[],
-  { day, before }: { day: number; before: number },
-): readonly QueryHistory[] {
-  return histories.filter(({ firstTens }) => {
-    const first = firstTens[0]
-    const last = firstTens.at(-1)
-    return first !== undefined && last !== undefined && first.day < day && last.day >= before
+/** Pairs each answer with the previous one. */
+function pairsOf(firstTens: readonly FirstTen[]) {
+  return firstTens.slice(1).flatMap((after, index) => {
+    const before = firstTens[index]
+    return before === undefined ? [] : [[before, after] as const]
   })
-}
-
-function nightsOf(histories: readonly QueryHistory[]) {
-  const answers = histories.flatMap(({ id, firstTens }) =>
-    firstTens.map((firstTen) => ({ id, firstTen })),
-  )
-  return [...groupBy(answers, ({ firstTen }) => firstTen.day)]
-    .map(([day, held]) => ({ day, held }))
-    .toSorted((one, other) => one.day - other.day)
 }
 
 /** Describes a query by its answers, which are given oldest first. */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
-  const steps = firstTens.slice(1).flatMap((after, index) => {
-    const before = firstTens[index]
-    return (before === undefined ? null : stepBetween(before, after)) ?? []
-  })
+  const steps = pairsOf(firstTens).flatMap(([before, after]) => stepBetween(before, after) ?? [])
   const [before = null, last = null] = [firstTens.at(-2), firstTens.at(-1)]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
@@ -175,10 +161,9 @@ interface Change {
 }
 
 function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
-  return firstTens.slice(1).flatMap((after, index) => {
-    const before = firstTens[index]
-    const moves = before === undefined ? null : movesBetween(before, after)
-    if (before === undefined || moves === null) return []
+  return pairsOf(firstTens).flatMap(([before, after]) => {
+    const moves = movesBetween(before, after)
+    if (moves === null) return []
     const span = { since: before.day, day: after.day }
     return [
       ...moves.entered.map((page) => ({ ...span, page, entered: true })),

@@ -9,27 +9,24 @@ import { countOf, sql } from '../../base/database/kysely.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 import { Secret } from '../../base/secret.ts'
-import { localDate } from '../../base/time/zone.ts'
+import { dayMs, localDate } from '../../base/time/zone.ts'
+import { planList, queueRun } from '../../core/enqueue/planning.ts'
+import { cancelRun } from '../../core/ledger/change-tasks.ts'
+import { noDefaults } from '../../core/lists/options.ts'
 import { type Mill, openMill, workerPool } from '../../core/mill.ts'
 import { besideWork } from '../../core/nights/after-runs.ts'
 import { finishDays } from '../../core/nights/finish.ts'
+import { endRuns } from '../../core/nights/judge.ts'
+import { usualLongestDays } from '../../core/scheduler/schedule.ts'
 import type { Summary } from '../../core/worker/summary.ts'
+import { work } from '../../core/worker/work.ts'
+import { endNights } from '../alerts/find-alerts.ts'
 import { type AlertRule, readAlertRules, replaceAlertRules } from '../alerts/statements.ts'
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
+import { decideByName } from '../cadence/choose.ts'
 import { receiptLines } from '../cadence/command.ts'
 import { readCadenceReceipts } from '../cadence/receipts.ts'
-import {
-  file,
-  type History,
-  leastNights,
-  type MonthStage,
-  onePurpose,
-  purposeOf,
-  runNights,
-  runSample,
-  supplyOf,
-} from './nights.ts'
 
 /** The name shows that the history is simulated. */
 const monthList = 'demo-month'
@@ -111,22 +108,23 @@ async function runHistory(
 ): Promise<Summary | null> {
   let day = new Date()
   const today = { databaseUrl: mill.databaseUrl, today: () => day }
-  const history = { ...options, setDay: (next: Date) => void (day = next) }
-  if (faults || first) {
-    const list = faults ? monthList : historyList
-    const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
-    const stage = await spoilt({ ...today, credits })
-    closers.add('the spoilt service', stage, (open) => open.close())
-    const buyer = withApi(mill, { ...stage, account: faults ? monthList : 'demo' })
-    await watchMonth(mill.db, list)
-    const purpose = faults ? purposeOf : onePurpose
-    return runNights(buyer, { ...history, list, stage, purpose })
-  }
-  const service = await drifting({ ...today, calm: cadence })
-  closers.add('the drifting service', service, (open) => open.close())
-  const buyer = withApi(mill, { ...service, account: 'demo' })
-  const list = cadence ? restingList : historyList
-  return runNights(buyer, { ...history, list, stage: null, rests: cadence })
+  const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
+  const stage = faults || first ? await spoilt({ ...today, credits }) : null
+  const service = stage ?? (await drifting({ ...today, calm: cadence }))
+  closers.add('the simulated service', service, (open) => open.close())
+  const list = faults ? monthList : cadence ? restingList : historyList
+  if (stage !== null) await watchMonth(mill.db, list)
+  const account = faults ? monthList : 'demo'
+  const supplier = { ...mill.supplier, account }
+  const api = async () => ({ url: new URL(service.url), key: new Secret(service.key) })
+  return runNights(
+    // Answers from another address and account are still marked as sandbox.
+    { ...mill, supplier, api },
+    {
+      ...{ ...options, list, stage, purpose: faults ? purposeOf : onePurpose, rests: cadence },
+      setDay: (next) => void (day = next),
+    },
+  )
 }
 
 function readNights(typed: string, faults: boolean): number {
@@ -136,12 +134,6 @@ function readNights(typed: string, faults: boolean): number {
   throw new Misuse(
     `expected --nights from ${Math.max(1, least)} to ${mostNights}${faults ? ' with --faults' : ''}, got ${typed}`,
   )
-}
-
-/** Copy of the `Mill` that buys from another address and account. Its answers are still marked as sandbox. */
-function withApi(mill: Mill, { url, key, account }: { url: string; key: string; account: string }) {
-  const supplier = { ...mill.supplier, account }
-  return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
 async function showReceipts({ db }: Mill): Promise<void> {
@@ -168,13 +160,13 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
 
 function showMonth(): void {
   print("\nThe month's faults and their effects:")
-  print(
-    `  ${npmRun('sql --')} nights --only suspect            nights left out of shares and trends`,
-  )
-  print(
-    `  ${npmRun('alerts')}                                 rank changes; suspect nights raise none`,
-  )
-  print(`  ${npmRun('statement --')} --account ${monthList} --by run   where every credit went`)
+  hint('sql -- nights --only suspect', 'nights left out of shares and trends')
+  hint('alerts', 'rank changes; suspect nights raise none')
+  hint(`statement -- --account ${monthList} --by run`, 'where every credit went')
+}
+
+function hint(command: string, what: string): void {
+  print(`  ${npmRun(command).padEnd(54)} ${what}`)
 }
 
 async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
@@ -190,12 +182,10 @@ async function showWhatIsThere({ db }: Mill, json: boolean): Promise<void> {
   const rows = answer.map(({ host, queries, best }) => [host, queries, best])
   print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
   print('\nSANDBOX: these answers come from the bundled service. Next:')
-  print(`  ${npmRun('sql')}                                    the question library`)
-  print(`  ${npmRun('enqueue --')} your.csv --dry-run          what your own list would cost`)
-  print(
-    `  ${npmRun('status')}                                 runs, credits, the next command to run`,
-  )
-  print(`  ${npmRun('stack --')} status                        the database, for any SQL client`)
+  hint('sql', 'the question library')
+  hint('enqueue -- your.csv --dry-run', 'what your own list would cost')
+  hint('status', 'runs, credits, the next command to run')
+  hint('stack -- status', 'the database, for any SQL client')
   print(`\nSee it all on one page: ${npmRun('desk')}, then open http://127.0.0.1:8750`)
 }
 
@@ -229,11 +219,135 @@ order by queries desc, d.host
 limit 5`
 
 async function hasLiveAnswers(db: Database): Promise<boolean> {
-  const live = await db
-    .selectFrom('searches')
-    .select('id')
-    .where('origin', '=', 'live')
-    .limit(1)
-    .executeTakeFirst()
-  return live !== undefined
+  const live = db.selectFrom('searches').where('origin', '=', 'live')
+  return (await countOf(db, live.limit(1))) > 0
+}
+
+const file = { shown: 'inputs/keywords.csv', queries: 60 }
+
+/** Faults injected into nights, with descriptions. */
+const purposes = {
+  empty: 'every answer empty',
+  shallow: 'answers a tenth as deep',
+  failing: 'two of five queries fail',
+  nobody: 'no worker',
+  html: 'HTML instead of answers',
+  dear: 'three times the price',
+} as const
+
+type Purpose = keyof typeof purposes
+
+/** Simulated API for the month, with controls for its faults and its balance. */
+interface MonthStage {
+  readonly url: string
+  readonly key: string
+  readonly set: (fault: Purpose | null) => void
+  readonly change: (credits: number) => void
+}
+
+/** Minimum number of nights that leaves room for all faults and for the normal nights before them. */
+const leastNights = 12
+
+const usualNights = 4
+const plannedPurposes = Object.keys(purposes) as readonly Purpose[]
+
+/** Chooses a night's fault; null for a normal night. After the first nights, each fault occurs once. */
+function purposeOf(night: number, nights: number): Purpose | null {
+  const apart = Math.floor((nights - usualNights) / plannedPurposes.length)
+  const since = night - usualNights
+  return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
+}
+
+/** Chooses a single fault for the whole history. The fault occurs four nights before the newest night. */
+function onePurpose(night: number, nights: number): Purpose | null {
+  return night === nights - 5 ? 'shallow' : null
+}
+
+const spentByOthers = 25
+
+/** Half the credits that the nights, five spare nights and others need. The second half is added halfway through. */
+function supplyOf(nights: number, queries: number): number {
+  return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
+}
+
+/** Options for the demo's workers, which buy until nothing is left to buy. */
+type Draining = Pick<Parameters<typeof work>[1], 'signal' | 'report'>
+
+async function runSample(mill: Mill, options: Draining): Promise<Summary> {
+  const { zone, maxAgeMs } = mill.config
+  const runDate = localDate(zone, new Date())
+  await planSample(mill, { list: 'keywords', kind: 'manual', runDate, maxAgeMs })
+  return drain(mill, options)
+}
+
+interface History extends Draining {
+  readonly nights: number
+  readonly setDay: (day: Date) => void
+  readonly list: string
+  /** Controls for the simulated API; null if the history has no faults. */
+  readonly stage: MonthStage | null
+  readonly purpose: typeof purposeOf
+  /** If true, the cadence is adaptive in the second half of the nights. */
+  readonly rests: boolean
+}
+
+/** Plans and buys one run per day, oldest first, through the real pipeline. */
+async function runNights(
+  mill: Mill,
+  { nights, setDay, list, stage, purpose: choose, rests, ...options }: History,
+): Promise<Summary | null> {
+  let last: Summary | null = null
+  for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
+    // The sample was bought today, so an adaptive list would not be bought again. Its history ends yesterday.
+    const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
+    setDay(day)
+    const runDate = localDate(mill.config.zone, day)
+    // Answers for past run dates are bought today. The list name shows that the history is simulated.
+    const night = nights - 1 - ago
+    const purpose = stage === null ? null : choose(night, nights)
+    stage?.set(purpose)
+    // Others spend credits early in the history, and halfway through there is a top-up.
+    if (night === 2) stage?.change(-spentByOthers)
+    if (night === Math.floor(nights / 2)) stage?.change(supplyOf(nights, file.queries))
+    const adaptive = rests && ago < nights / 2
+    const asked = { listName: list, runDate, longestDays: usualLongestDays }
+    if (adaptive) await decideByName(mill, asked)
+    const planned = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
+    const { run } = await planSample(mill, planned)
+    const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
+    if (purpose === 'nobody') {
+      options.report(`${runDate}: nothing answered${marked}`)
+      // Cancels the remaining tasks, as the following night would do.
+      await cancelRun(mill.db, run)
+      await endRuns(mill.db, options.report)
+      continue
+    }
+    last = await drain(mill, options)
+    options.report(`${runDate}: ${last.answered} answered${marked}`)
+    if (last.finish !== 'completed') break
+  }
+  return last
+}
+
+type Sample = Pick<
+  Parameters<typeof planList>[1],
+  'list' | 'kind' | 'runDate' | 'maxAgeMs' | 'adaptive'
+>
+
+async function planSample(mill: Mill, given: Sample) {
+  const { shown } = file
+  const plan = await planList(mill, {
+    ...given,
+    from: { kind: 'file', path: join(root, shown), shown },
+    reading: { matchTypes: 'keep', defaults: noDefaults },
+    budget: undefined,
+    into: null,
+  })
+  await queueRun(mill, await mill.queue(), plan.run)
+  return plan
+}
+
+function drain(mill: Mill, options: Draining): Promise<Summary> {
+  const { concurrency: lanes } = mill.config
+  return work(mill, { drain: true, lanes, afterRuns: endNights, ...options })
 }

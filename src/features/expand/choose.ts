@@ -19,20 +19,13 @@ export interface SelectionRules {
 type LeftOut = Record<'unwanted' | 'twins' | 'other_script' | 'unusable', number>
 
 /** Selected related searches, most promising first. */
-export interface Chosen {
-  readonly queries: readonly RelatedQuery[]
-  readonly leftOut: Readonly<LeftOut>
-  /** Number of candidates that were examined before the budget or the candidates ran out. */
-  readonly looked: number
-  /** True if the next candidate would have exceeded the budget. */
-  readonly short: boolean
-}
+export type Chosen = Awaited<ReturnType<typeof choose>>
 
 /** Selects candidates in the given order until the next candidate would exceed the credits. */
 export async function choose(
   pages: AsyncIterable<readonly RelatedQuery[]>,
   choice: SelectionRules,
-): Promise<Chosen> {
+) {
   const leftOut: LeftOut = { unwanted: 0, twins: 0, other_script: 0, unusable: 0 }
   const known = new Set([...choice.there].map(likeness))
   const queries: RelatedQuery[] = []
@@ -41,6 +34,7 @@ export async function choose(
   for await (const page of pages) {
     for (const candidate of page) {
       const price = choice.price(candidate)
+      // The next candidate would exceed the budget.
       if (credits + price > choice.credits) return { queries, leftOut, looked, short: true }
       looked += 1
       const reason = reasonAgainst(candidate, choice, known)

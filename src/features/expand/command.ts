@@ -43,7 +43,6 @@ export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
 
 const mostDepth = 20
 
-/** Validates the flags before anything is opened. */
 export function readOrder(flags: ExpandFlags): ExpandOrder {
   const { list, as, credits, depth } = flags
   if (list === undefined || list.trim() === '') {
@@ -116,7 +115,6 @@ function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
     .join(', ')
 }
 
-/** Explains why examined candidates were not selected; empty if all examined candidates were selected. */
 function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
   const reasons = [
     [leftOut.unwanted, 'by --match and --not'],

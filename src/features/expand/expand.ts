@@ -2,6 +2,7 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -24,7 +25,6 @@ import {
   readOpenRuns,
   readRounds,
   readUsed,
-  readyUnasked,
   recordRun,
   type Round,
   takeExpansions,
@@ -40,8 +40,8 @@ export interface ExpandOrder {
   readonly wanted: TextFilter
 }
 
+/** With `preview`, only shows the queries that would be added, and changes nothing. */
 export interface ExpandPrompts {
-  /** If true, shows the queries that would be added, and changes nothing. */
   readonly preview: boolean
   readonly show: (found: Takeable) => void
 }
@@ -91,8 +91,8 @@ async function doStep(expansion: Expansion): Promise<ExpandOutcome | null> {
   const { desk, order, prompts, state } = expansion
   const { rounds, openRuns, left } = state
   const step = nextRound({
-    ...{ rounds, left, depth: order.depth },
-    ...{ busy: openRuns.length > 0, price: leastPrice(state.funds) },
+    ...{ rounds, left, depth: order.depth, busy: openRuns.length > 0 },
+    price: leastPrice(state.funds),
   })
   const round = rounds.at(-1)?.round ?? 0
   const nothing = { state, round, run: null, found: null, again: 0, lowered: null }
@@ -137,17 +137,11 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
   if (queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
   prompts.show(found)
   if (prompts.preview) return { ...outcome, kind: 'previewed' }
-  const into = await takeExpansions(desk.db, {
-    name: order.into,
-    source: state.list,
-    origin: state.origin,
-    // Queries are divided into priority bands. If purchases stop early, the least promising queries remain.
-    queries: queries.map((query, index) => ({
-      ...query,
-      priority: priorities.usual + Math.floor((index * bands) / queries.length),
-    })),
-    before: state.rounds.reduce((sum, one) => sum + one.queries, 0),
+  // Queries are divided into priority bands. If purchases stop early, the least promising queries remain.
+  const taken = queries.map((query, index) => {
+    return { ...query, priority: priorities.usual + Math.floor((index * bands) / queries.length) }
   })
+  const into = await takeExpansions(desk.db, { ...state, name: order.into }, taken)
   const run = into === null ? null : await planUnasked(expansion, into)
   return run === null ? null : { ...outcome, kind: 'queued', run }
 }
@@ -155,12 +149,12 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
 async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<Takeable> {
   const { list, into, origin, funds } = state
   const { from, until, share } = step
-  const own = await readHeld(desk.db, [list])
+  const own = await readHeld(desk.db, list)
   const found = await desk.db.transaction().execute(async (trx) => ({
     ...(await rankFrontier(trx, { list, into, from, until, origin, api: desk.supplier.api })),
     ...(await choose(readFrontier(trx), {
       wanted: order.wanted,
-      there: [...own, ...(await readHeld(trx, [into]))],
+      there: [...own, ...(await readHeld(trx, into))],
       scripts: scriptsOf(own.map(({ q }) => q)),
       price: expectedPrice(funds),
       credits: share,
@@ -169,21 +163,7 @@ async function find({ desk, order, state }: Expansion, step: TakeStep): Promise<
   return { ...found, from, preview: await preview(desk, state, found.queries) }
 }
 
-type ExpandStep =
-  /** Workers have not yet bought answers to all added queries. */
-  | { readonly kind: 'wait'; readonly round: number }
-  /** Added queries were never bought, because planning was interrupted or credits ran out. They are planned first. */
-  | { readonly kind: 'again'; readonly round: number; readonly queries: number }
-  | TakeStep
-  | { readonly kind: 'spent' }
-
-/** Credits are left, and the answers of the rounds `from` to `until` may contain more related searches. */
-interface TakeStep {
-  readonly kind: 'take'
-  readonly from: number
-  readonly until: number
-  readonly share: number
-}
+type TakeStep = Extract<ReturnType<typeof nextRound>, { kind: 'take' }>
 
 export interface RoundsState {
   readonly rounds: readonly Round[]
@@ -199,16 +179,18 @@ export interface RoundsState {
  * Decides the next step. A round starts when the previous round is done. Credits are divided evenly among the remaining
  * rounds. Credits that are left after the last round are spent on the most promising queries from all rounds.
  */
-export function nextRound({ rounds, busy, depth, left, price }: RoundsState): ExpandStep {
+export function nextRound({ rounds, busy, depth, left, price }: RoundsState) {
   const newest = rounds.at(-1)
   const done = newest?.round ?? 0
-  if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done }
-  if (left < price) return { kind: 'spent' }
+  // Workers have not yet bought answers to all added queries.
+  if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done } as const
+  if (left < price) return { kind: 'spent' } as const
+  // Added queries were never bought, because planning was interrupted or credits ran out. They are planned first.
   const queries = rounds.reduce((sum, { unplanned, unasked }) => sum + unplanned + unasked, 0)
-  if (queries > 0) return { kind: 'again', round: done, queries }
-  if (done >= depth) return { kind: 'take', from: 0, until: depth - 1, share: left }
+  if (queries > 0) return { kind: 'again', round: done, queries } as const
+  if (done >= depth) return { kind: 'take', from: 0, until: depth - 1, share: left } as const
   const share = Math.max(Math.floor(left / (depth - done)), Math.min(price, left))
-  return { kind: 'take', from: done, until: done, share }
+  return { kind: 'take', from: done, until: done, share } as const
 }
 
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
@@ -235,7 +217,7 @@ async function preview(
 async function planUnasked({ desk, order, state }: Expansion, into: number) {
   const { db, config } = desk
   const expanding = { into, origin: state.origin }
-  await readyUnasked(db, expanding)
+  await db.executeQuery(statement('ready_unasked_expansions', expanding))
   try {
     const { run } = await planList(desk, {
       list: order.into,
@@ -260,17 +242,16 @@ async function planUnasked({ desk, order, state }: Expansion, into: number) {
 type ExpansionState = Awaited<ReturnType<typeof readState>>
 
 async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order: ExpandOrder) {
-  const lists = await findLists(db, order)
-  const expanding = { into: lists.into, origin: supplier.origin }
-  const used = await readUsed(db, expanding)
+  const { origin } = supplier
+  const lists = { ...(await findLists(db, order)), origin }
+  const used = await readUsed(db, lists)
   return {
     ...lists,
-    origin: supplier.origin,
-    rounds: await readRounds(db, expanding),
+    rounds: await readRounds(db, lists),
     openRuns: await readOpenRuns(db, lists.into),
     used,
     left: Math.max(0, order.credits - used),
-    funds: await readFunds(db, { name: supplier.account, kind: supplier.origin }),
+    funds: await readFunds(db, { name: supplier.account, kind: origin }),
   }
 }
 

@@ -78,15 +78,14 @@ export async function readOpenRuns(db: Database, into: number): Promise<readonly
   return open.map(({ id }) => id)
 }
 
-/** Reads the queries that are or were on the given lists. */
-export async function readHeld(db: Database, lists: readonly number[]): Promise<readonly Query[]> {
+export async function readHeld(db: Database, list: number): Promise<readonly Query[]> {
   return db
     .selectFrom('list_queries')
     .innerJoin('queries', 'queries.id', 'list_queries.query_id')
     .select(['queries.q', 'queries.location', 'queries.hl', 'queries.gl', 'queries.num'])
     .select((eb) => eb.ref('queries.device').$castTo<Query['device']>().as('device'))
     .distinct()
-    .where((eb) => eb('list_queries.list_id', '=', eb.fn.any(eb.val(lists))))
+    .where('list_queries.list_id', '=', list)
     .execute()
 }
 
@@ -102,19 +101,14 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
   return source?.name ?? null
 }
 
-interface SelectionOrder {
-  readonly name: string
-  /** Id of the list being expanded. */
-  readonly source: number
-  readonly origin: string
-  readonly queries: readonly (RelatedQuery & { readonly priority: number })[]
-  /** Number of queries on the target list when these related searches were selected. */
-  readonly before: number
-}
-
 /** Adds all selected related searches, or returns null if another process has added some since the selection. */
-export async function takeExpansions(db: Database, taking: SelectionOrder): Promise<number | null> {
-  const { name, source, origin, queries, before } = taking
+export async function takeExpansions(
+  db: Database,
+  expansion: { name: string; list: number; origin: string; rounds: readonly Round[] },
+  queries: readonly (RelatedQuery & { readonly priority: number })[],
+): Promise<number | null> {
+  const { name, list: source, origin, rounds } = expansion
+  const before = rounds.reduce((sum, one) => sum + one.queries, 0)
   return db.transaction().execute(async (trx) => {
     // Only one process at a time may expand a list.
     await lockName(trx, `querymill expansions ${name}`)
@@ -130,11 +124,6 @@ export async function takeExpansions(db: Database, taking: SelectionOrder): Prom
     await trx.executeQuery(statement('take_expansions', parameters))
     return into
   })
-}
-
-/** Makes the queries that were never bought the members of the list, because the next run is planned from members. */
-export async function readyUnasked(db: Database, { into, origin }: Expanding): Promise<void> {
-  await db.executeQuery(statement('ready_unasked_expansions', { into, origin }))
 }
 
 /** Limits the budget of the list's only open run to the remaining credits. Returns the budget if it was lowered. */
@@ -225,7 +214,6 @@ export interface RoundYield {
   readonly new_domains_per_credit: number | null
 }
 
-/** Reads the cost and yield of each round of a target list, from answers with one origin. */
 export async function readRoundYields(
   db: Database,
   { list, origin }: { readonly list: string; readonly origin: string },

@@ -23,9 +23,11 @@ import {
   findHeldQueries,
   findLivingList,
   type Forgettable,
+  oneOf,
   readBlockers,
+  relatedTo,
 } from './subject.ts'
-import { type DeletedRows, oneOf, relatedTo } from './naming.ts'
+import type { DeletedRows } from './texts.ts'
 
 interface ForgetFlags {
   readonly list?: string

@@ -2,34 +2,36 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sumTables } from '../../base/database/facts.ts'
+import { factTables, sumTables } from '../../base/database/facts.ts'
 import {
   countOf,
   type Expression,
   expressionBuilder,
   sql,
+  type SqlBool,
   type Transaction,
 } from '../../base/database/kysely.ts'
 import { lockKey, lockList } from '../../base/database/lock.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { readRows } from '../../base/database/sql-file.ts'
+import { readRows, statement } from '../../base/database/sql-file.ts'
+import { aloneIn, type Forgettable, type List, oneOf, relatedTo } from './subject.ts'
 import {
+  countTexts,
   type DeletedRows,
-  oneOf,
+  forgetTexts,
+  forgetWords,
   patiently,
-  relatedTo,
-  removeAnswers,
   sumRows,
-  tablesOfAnswers,
   touched,
-} from './naming.ts'
-import { aloneIn, type Forgettable, type List } from './subject.ts'
-import { countTexts, forgetTexts, forgetWords } from './texts.ts'
+} from './texts.ts'
 
 /** Tables with a list's data about its queries, in the order of deletion. The list's members come last. */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
 type OnDeleted = (gone: DeletedRows) => void
+
+/** Tables whose rows belong to an answer and are deleted with it. */
+const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 
 /** Tables that refer to queries, in addition to the list tables. */
 const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
@@ -186,8 +188,7 @@ async function removeRelated(trx: Transaction<DB>, after: number): Promise<Delet
 async function forgetMembers(db: Database, list: number, onDeleted: OnDeleted) {
   const gone: Record<string, number> = {}
   for (const table of mentionTables) {
-    const some = db.selectFrom(table).where('list_id', '=', list).limit(portion)
-    gone[table] = await clear(db, table, some.select(rowPlace.as('place')))
+    gone[table] = await clear(db, table, oneOf('list_id', [list]))
     onDeleted(gone)
   }
   return gone
@@ -233,22 +234,22 @@ const tasksAtOnce = 2000
 async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (;;) {
-    const portion = await patiently(() => db.transaction().execute(nextPortion))
-    gone = sumRows([gone, portion.gone])
+    const some = await patiently(() => db.transaction().execute(nextPortion))
+    if (some === null) return gone
+    gone = sumRows([gone, some])
     onDeleted(gone)
-    if (portion.done) return gone
   }
 }
 
-/** Forgets the next queries, or the next answers to these queries. `done` is true if no queries are left. */
-async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; done: boolean }> {
+/** Forgets the next queries, or the next answers to these queries; returns null if no queries are left. */
+async function nextPortion(trx: Transaction<DB>): Promise<DeletedRows | null> {
   const due = await trx
     .selectFrom('forgetting_queries')
     .select('query_id')
     .orderBy('query_id')
     .limit(queriesAtOnce)
     .execute()
-  if (due.length === 0) return { gone: {}, done: true }
+  if (due.length === 0) return null
   const queries = due.map((row) => row.query_id)
   const found = await trx
     .selectFrom('searches')
@@ -262,12 +263,40 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: DeletedRows; d
   // because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
   const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
-  if (answers.length === 0 && pending.length === 0) {
-    return { gone: await endQueries(trx, queries), done: false }
+  if (answers.length === 0 && pending.length === 0) return endQueries(trx, queries)
+  const paid = await forgetTasks(
+    trx,
+    pending.map(({ id }) => id),
+  )
+  return sumRows([paid, await removeAnswers(trx, answers)])
+}
+
+/** Deletes answers and their bodies. Records the dictionary entries that may now be unused, to delete them later. */
+async function removeAnswers(trx: Transaction<DB>, answers: readonly number[]) {
+  await trx.executeQuery(statement('note_words', { answers }))
+  await trx
+    .deleteFrom('seen_pages')
+    .using('organic_results as o')
+    .innerJoin('searches as s', 's.id', 'o.search_id')
+    .whereRef('seen_pages.page_id', '=', 'o.page_id')
+    .whereRef('seen_pages.query_id', '=', 's.query_id')
+    .where(oneOf('o.search_id', answers))
+    .execute()
+  return {
+    ...(await removeFrom(trx, tablesOfAnswers, oneOf('search_id', answers))),
+    ...(await removeFrom(trx, ['raw_answers'], oneOf('call_id', answers))),
+    ...(await removeFrom(trx, ['searches'], oneOf('id', answers))),
   }
-  const tasks = pending.map(({ id }) => id)
-  const paid = await forgetTasks(trx, tasks)
-  return { gone: sumRows([paid, await removeAnswers(trx, answers)]), done: false }
+}
+
+async function removeFrom(
+  trx: Transaction<DB>,
+  tables: readonly (keyof DB)[],
+  where: Expression<SqlBool>,
+): Promise<DeletedRows> {
+  const gone: Record<string, number> = {}
+  for (const table of tables) gone[table] = await touched(trx, trx.deleteFrom(table).where(where))
+  return gone
 }
 
 /** Deletes tasks. The tasks' calls stay, with their cost and run but without the query. */
@@ -320,7 +349,6 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
   return gone
 }
 
-/** Finds the queries that no answer, task or other list refers to. */
 async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   const unused = await trx
     .selectFrom('forgetting_queries as f')
@@ -353,17 +381,14 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
 
 /** Deletes queries, and all data that lists hold about these queries. */
 async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
-  const gone: Record<string, number> = {}
-  for (const table of [...mentionTables.toReversed(), 'expansions', 'alerts'] as const) {
-    gone[table] = await touched(trx, trx.deleteFrom(table).where(oneOf('query_id', ends)))
-  }
+  const tables = [...mentionTables.toReversed(), 'expansions', 'alerts'] as const
+  const gone = await removeFrom(trx, tables, oneOf('query_id', ends))
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
     .where(oneOf('from_query', ends))
     .execute()
-  gone['queries'] = await touched(trx, trx.deleteFrom('queries').where(oneOf('id', ends)))
-  return gone
+  return { ...gone, ...(await removeFrom(trx, ['queries'], oneOf('id', ends))) }
 }
 
 // Entry in the table of words to delete. After an interruption, only this entry shows that the sums must be deleted.
@@ -380,32 +405,26 @@ async function markDays(db: Database): Promise<void> {
 /** Deletes the sums of all days, which contain labels and domains. They are computed again from the remaining data. */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  for (const table of sumTables) {
-    const left = db
-      .selectFrom(table)
-      .where((eb) =>
-        eb.not(eb.exists(eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id'))),
-      )
-    await clear(db, table, left.limit(portion).select(rowPlace.as('place')))
-  }
-  const unnamed = db.selectFrom('seen_pages as t').where((eb) => {
-    const query = eb.selectFrom('queries as q').whereRef('q.id', '=', 't.query_id')
-    const page = eb.selectFrom('pages as p').whereRef('p.id', '=', 't.page_id')
-    return eb.or([eb.not(eb.exists(query)), eb.not(eb.exists(page))])
-  })
-  await clear(db, 'seen_pages', unnamed.limit(portion).select(rowPlace.as('place')))
+  const eb = expressionBuilder<DB, (typeof sumTables)[number] | 'seen_pages'>()
+  const missing = (rows: Expression<unknown>) => eb.not(eb.exists(rows))
+  const day = eb.selectFrom('finished_days as d').whereRef('d.id', '=', 'finish_id')
+  for (const table of sumTables) await clear(db, table, missing(day))
+  const query = eb.selectFrom('queries as q').whereRef('q.id', '=', 'seen_pages.query_id')
+  const page = eb.selectFrom('pages as p').whereRef('p.id', '=', 'seen_pages.page_id')
+  await clear(db, 'seen_pages', eb.or([missing(query), missing(page)]))
   const { kind, id } = mark
   await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
-const rowPlace = sql.ref<string>('ctid')
 const portion = 5000
 
-/** Deletes the rows that a query selects by address, in portions; returns the number of deleted rows. */
-async function clear(db: Database, table: keyof DB, some: Expression<{ place: string }>) {
+/** Deletes the rows that meet a condition in portions; returns the number of deleted rows. */
+async function clear(db: Database, table: keyof DB, where: Expression<SqlBool>): Promise<number> {
+  const place = sql.ref<string>('ctid')
+  const some = db.selectFrom(table).where(where).limit(portion).select(place.as('place'))
   const change = db
     .deleteFrom(table)
-    .where(({ eb, fn }) => eb(rowPlace, '=', fn.any(fn<string[]>('array', [some]))))
+    .where(({ eb, fn }) => eb(place, '=', fn.any(fn<string[]>('array', [some]))))
   for (let sum = 0; ;) {
     const rows = await patiently(() => touched(db, change))
     sum += rows

@@ -2,11 +2,17 @@
 
 import { clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { countOf, expressionBuilder } from '../../base/database/kysely.ts'
+import {
+  type AnyColumn,
+  countOf,
+  type Expression,
+  expressionBuilder,
+  sql,
+  type SqlBool,
+} from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import type { Query } from '../../base/query.ts'
 import { dayMs } from '../../base/time/zone.ts'
-import { oneOf } from './naming.ts'
 
 export interface List {
   readonly id: number
@@ -17,7 +23,21 @@ export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
 
-/** Finds a list by name. Forgotten lists are not found. */
+/** True for a row whose column holds one of the given values. The list of values may be empty. */
+export function oneOf(
+  column: AnyColumn<DB, keyof DB> | `${string}.${AnyColumn<DB, keyof DB>}`,
+  values: readonly (string | number)[],
+): Expression<SqlBool> {
+  return sql<SqlBool>`${sql.ref(column)} = any(${values})`
+}
+
+export function relatedTo(q: string) {
+  return expressionBuilder<DB>()
+    .selectFrom('related_searches')
+    .where((eb) => eb(eb.fn('lower', ['q']), '=', eb.fn('lower', [eb.val(q)])))
+    .select('related_searches.id')
+}
+
 export async function findLivingList(db: Database, name: string): Promise<List | null> {
   const living = db.selectFrom('lists').where('forgotten_at', 'is', null)
   return (await living.select(['id', 'name']).where('name', '=', name).executeTakeFirst()) ?? null
@@ -113,7 +133,6 @@ export function countShared(db: Database, { id }: List): Promise<number> {
   return countOf(db, listed.where('query_id', 'not in', aloneIn(id)))
 }
 
-/** Counts the queries and words that an interrupted forget command left to delete. */
 export async function countLeft(db: Database) {
   return {
     queries: await countOf(db, db.selectFrom('forgetting_queries')),

@@ -4,6 +4,7 @@ import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
 import {
+  type Compilable,
   countOf,
   type Expression,
   type ExpressionBuilder,
@@ -15,8 +16,9 @@ import {
   type UpdateObject,
 } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
+import { troubleOf } from '../../base/database/trouble.ts'
+import { pause } from '../../base/waiting.ts'
 import { aloneIn, type Forgettable, type List } from './subject.ts'
-import { type DeletedRows, patiently, sumRows, touched } from './naming.ts'
 
 /** Builds a case-insensitive Postgres regular expression that finds a text as whole words. */
 function wordPattern(text: string): string {
@@ -31,7 +33,6 @@ const emptied = () => ({ content: '', reason: blank })
 interface Place {
   readonly table: keyof DB
   readonly where: Expression<SqlBool>
-  /** New column values; null deletes the row. */
   readonly set: object | null
 }
 
@@ -203,10 +204,7 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
   return gone
 }
 
-/**
- * Deletes the recorded entries that nothing refers to. Writers are locked out. Otherwise, a writer could find an entry
- * before it is deleted, and then store an answer that refers to it.
- */
+/** Deletes the recorded entries that nothing refers to. Locks out writers, which could be about to refer to one. */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table ${sql.table(kind)} in share row exclusive mode`.execute(trx)
@@ -219,4 +217,35 @@ async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<
   const gone = await touched(trx, trx.deleteFrom(kind).where('id', 'in', unused))
   await words.execute()
   return gone
+}
+
+export type DeletedRows = Readonly<Record<string, number>>
+
+export function sumRows(counts: readonly DeletedRows[]): DeletedRows {
+  const sum: Record<string, number> = {}
+  for (const [table, rows] of counts.flatMap((one) => Object.entries(one))) {
+    sum[table] = (sum[table] ?? 0) + rows
+  }
+  return sum
+}
+
+export async function touched(db: Database, change: Compilable): Promise<number> {
+  const { numAffectedRows } = await db.executeQuery(change)
+  return Number(numAffectedRows ?? 0)
+}
+
+const waitMs = 250
+/** Together, the retries must last longer than it takes to plan a large list, which can be minutes. */
+const mostTries = 1_200
+
+/** Runs a batch, and retries it after a conflict with another writer of the same rows or with list planning. */
+export async function patiently<T>(change: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change()
+    } catch (error) {
+      if (tries === mostTries || troubleOf(error) !== 'conflict') throw error
+    }
+    await pause(waitMs)
+  }
 }

@@ -34,21 +34,20 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
   const id = randomUUID()
   const text = 'querymill: test notice; notices about nights, stops and alerts will arrive here'
   const notice = { id, kind: 'test', text, at: new Date().toISOString(), fields: {} }
-  try {
-    const posted = await post(webhook, notice)
-    const { ok, status, said } = posted
-    if (json) printJson({ id, taken: ok, status, said })
-    const how = `as ${webhook.format}, ${webhook.secret === null ? 'not signed' : 'signed'}`
-    say(
-      `sent notice ${id} ${how}; the receiver answered ${status}${said === '' ? '' : `: ${said}`}`,
-    )
-    if (!ok) say(`error: ${refusalOf(posted)}; check the address and the receiver's log`)
-    return ok ? exits.done : exits.unreachable
-  } catch (error) {
-    if (json) printJson({ id, taken: false, status: null, said: reasonOf(error) })
-    say(`error: ${reasonOf(error)}; check the address, and whether this host can reach it`)
+  const posted = await post(webhook, notice).catch((error: unknown) => {
+    return { ok: false, status: null, said: reasonOf(error) }
+  })
+  const { ok, status, said } = posted
+  if (json) printJson({ id, taken: ok, status, said })
+  if (status === null) {
+    say(`error: ${said}; check the address, and whether this host can reach it`)
     return exits.unreachable
   }
+  const how = `as ${webhook.format}, ${webhook.secret === null ? 'not signed' : 'signed'}`
+  say(`sent notice ${id} ${how}; the receiver answered ${status}${said === '' ? '' : `: ${said}`}`)
+  if (ok) return exits.done
+  say(`error: ${refusalOf({ status })}; check the address and the receiver's log`)
+  return exits.unreachable
 }
 
 function formatNotices(notices: readonly NoticeRow[]): string {

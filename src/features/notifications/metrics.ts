@@ -109,7 +109,6 @@ export function openMetrics({ db, supplier, floor, counted, more }: MetricsOptio
   }
 }
 
-/** Registers all metrics; returns a function that sets their values, and removes labels that no longer exist. */
 function openFigures(registry: Registry): (figures: Figures) => void {
   const metrics = new Map(
     Object.entries(described).map(([name, [help, label]]) => {

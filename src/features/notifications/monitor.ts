@@ -20,36 +20,33 @@ interface MonitorOptions {
 
 /** Starts the forecast. Also starts health checks and metrics if a port is set, and notices if a webhook is set. */
 export async function startMonitor(mill: Mill, options: MonitorOptions) {
-  const { metricsHost: host, metricsPort: port, webhook, unattendedMs } = mill.config
+  const { metricsPort: port, webhook, unattendedMs } = mill.config
   const { report } = options
-  // The metrics library is optional, and only loaded if a port is set.
-  const metrics =
-    port === null
-      ? null
-      : (await import('./metrics.ts')).openMetrics({
-          ...{ db: mill.db, supplier: mill.supplier, floor: mill.config.creditFloor },
-          ...options,
-        })
-  const problems = async () => [...(await databaseProblems(mill)), ...(options.problems?.() ?? [])]
-  const health =
-    metrics === null || port === null
-      ? null
-      : await startHealth({ host, port, problems, metrics: () => metrics.text() })
-  if (health !== null) report(`health and metrics on http://${host}:${health.port}`)
+  const served = port === null ? null : await serve(mill, port, options)
   const notices = { unattendedMs, report, everyMs: 5_000 }
   const news = webhook === null ? null : startNotices(mill.db, { webhook, ...notices })
   const forecast = startForecast(mill)
   return {
     /** Records the duration of a paid request, in seconds. */
-    observe: (seconds: number) => metrics?.observe(seconds),
-    /** Port for probes; null if MILL_METRICS_PORT is unset. */
-    port: health?.port ?? null,
+    observe: (seconds: number) => served?.observe(seconds),
+    port: served?.port ?? null,
     close: async () => {
       await forecast.close()
       await news?.close()
-      await health?.close()
+      await served?.close()
     },
   }
+}
+
+async function serve(mill: Mill, port: number, options: MonitorOptions) {
+  // The metrics library is optional, and only loaded if a port is set.
+  const { openMetrics } = await import('./metrics.ts')
+  const { db, supplier, config } = mill
+  const { text, observe } = openMetrics({ db, supplier, floor: config.creditFloor, ...options })
+  const problems = async () => [...(await databaseProblems(mill)), ...(options.problems?.() ?? [])]
+  const health = await startHealth({ host: config.metricsHost, port, problems, metrics: text })
+  options.report(`health and metrics on http://${config.metricsHost}:${health.port}`)
+  return { observe, ...health }
 }
 
 async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
@@ -69,8 +66,6 @@ interface HealthOptions {
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }
-
-export type Health = Awaited<ReturnType<typeof startHealth>>
 
 const answerWithinMs = 5_000
 

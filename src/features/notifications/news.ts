@@ -35,18 +35,14 @@ export function startNotices(
   const { everyMs, report } = options
   let looking: Promise<unknown> | null = null
   let lastProblem: string | null = null
-  const tryToTell = async () => {
+  const tell = async () => {
     const problem = await sendNotices(db, options)
+    looking = null
     // A recurring problem is reported only once. Work continues, and the next check tries again.
     if (problem !== null && problem !== lastProblem) report(problem)
     lastProblem = problem
   }
-  const look = () => {
-    looking ??= tryToTell().finally(() => {
-      looking = null
-    })
-    return looking
-  }
+  const look = () => (looking ??= tell())
   const timer = setInterval(() => void look(), everyMs)
   return {
     close: async () => {
@@ -114,12 +110,7 @@ export async function recordNews(trx: Database, since: Date, kinds: readonly str
 }
 
 /** An event that `recordNews` does not find, in the form that is stored as a notice. */
-interface SeenEvent {
-  readonly kind: string
-  readonly subject: string
-  readonly said: string
-  readonly fields: object
-}
+type SeenEvent = Record<'kind' | 'subject' | 'said', string> & { readonly fields: object }
 
 function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
   return {
@@ -173,7 +164,7 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
 }
 
 /** Sends a notice once. Returns null if the receiver accepted it, and otherwise the reason, with the reply if any. */
-async function tryOnce(webhook: Webhook, notice: Claimed) {
+async function tryOnce(webhook: Webhook, notice: Parameters<typeof post>[1]) {
   try {
     const posted = await post(webhook, notice)
     return posted.ok ? null : { problem: refusalOf(posted), posted }
@@ -181,9 +172,6 @@ async function tryOnce(webhook: Webhook, notice: Claimed) {
     return { problem: reasonOf(error), posted: null }
   }
 }
-
-/** A notice that this process may send for a limited time, with the number of attempts, including the current one. */
-type Claimed = NonNullable<Awaited<ReturnType<typeof claimNotice>>>
 
 /** Claims the oldest due notice for a limited time. Concurrent processes get different notices. */
 export async function claimNotice(
@@ -293,7 +281,6 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   return [{ kind: 'work_unattended', subject, said, fields: { tasks, since } }]
 }
 
-/** Fields in one run's answers that the API had never sent before that run. */
 interface NewFields {
   readonly run: number
   readonly list: string

@@ -65,7 +65,6 @@ function withoutLogin(url: URL) {
 
 /** Notice content: one line that chat tools display, and the same data as fields. */
 interface Notice {
-  /** Id of the notice, the same for each try. */
   readonly id: string
   readonly kind: string
   readonly text: string

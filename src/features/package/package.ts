@@ -11,32 +11,28 @@ import { work } from '../../core/worker/work.ts'
 import { endNights } from '../alerts/find-alerts.ts'
 import { onSnapshot, prove, type Verified } from '../verify/command.ts'
 
-/** Settings by name, such as `SEARCH_API_KEY`; they take precedence over the environment and `.env`. */
-export type PackageSettings = Partial<Record<Name, string>>
-
-/** Options for `enqueue`: the command's flags, in camel case. */
-export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
-
-export interface WorkChoices {
-  /** If true, the work ends when nothing is left to do. If false, the work continues until `signal` is aborted. */
-  readonly drain?: boolean
-  readonly signal?: AbortSignal
-}
-
 export interface OpenedMill {
-  /** Reads lists, plans a run for each list, and queues the queries that must be bought; null if nothing was queued. */
-  enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
-  /** Buys an answer for each open task, within credit floor and budgets. The summary says why the work ended. */
-  work(choices?: WorkChoices): Promise<Summary>
+  /**
+   * Reads lists, plans a run for each list, and queues the queries that must be bought; null if nothing was queued. The
+   * options are the command's flags, in camel case.
+   */
+  enqueue(
+    files: readonly string[],
+    options?: Omit<EnqueueFlags, 'json'>,
+  ): Promise<EnqueueReport | null>
+  /**
+   * Buys an answer for each open task, within credit floor and budgets. The summary says why the work ended. Unless
+   * `drain` is false, the work ends when nothing is left to do.
+   */
+  work(choices?: { readonly drain?: boolean; readonly signal?: AbortSignal }): Promise<Summary>
   /** Searches the database for rows that violate a check. */
   verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
-  /** Closes the database and the queue. No other method may be called afterwards. */
   close(): Promise<void>
 }
 
-/** Opens the database and the queue. `say` receives the lines that a user would see on a terminal. */
+/** Opens the database and the queue. `settings` override the environment and `.env`. `say` receives the lines that a user would see on a terminal. */
 async function openPackage(
-  settings: PackageSettings = {},
+  settings: Partial<Record<Name, string>> = {},
   say: (line: string) => void = () => undefined,
 ): Promise<OpenedMill> {
   const env = processEnvironment()

@@ -23,11 +23,7 @@ interface VerifyOptions {
   readonly maxExternal?: string
 }
 
-/** Result of a verification: the checks, and a list of facts that the database can't prove. */
-export interface Verified {
-  readonly checks: readonly Check[]
-  readonly unproved: readonly string[]
-}
+export type Verified = Awaited<ReturnType<typeof prove>>
 
 const sampleSize = 500
 /** Number of finished days whose sums are computed again, which takes as long as storing them did. */
@@ -61,11 +57,10 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
   return ok ? exits.done : exits.failures
 }
 
-/** Runs all checks, and parses bodies again: a random sample or all bodies. */
 export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
-): Promise<Verified> {
+) {
   const promises = await runChecks(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless, archived } = await countAnswers(db)
@@ -272,7 +267,6 @@ async function countAnswers(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** A check, with the heading of its file, and the number of rows that violate it. */
 export type Check = ReturnType<typeof checkOf>
 
 /** Runs the work on one snapshot. Otherwise, rows that change between two queries would look like violations. */
@@ -335,18 +329,15 @@ async function readFinishedDays(db: Database): Promise<readonly number[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Changes in an account's balance between the first and the newest reported balance. */
 interface Conservation {
   readonly account: string
   readonly kind: string
-  /** Balance reported by the first answer. */
   readonly opening: number
   readonly used: number
   /** Decrease in the balance while a call whose outcome is unknown was in flight. */
   readonly unknown: number
   /** External spend: a decrease that no call explains. */
   readonly unexplained: number
-  /** Top-ups, renewals and refunds. */
   readonly added: number
   readonly closing: number
 }

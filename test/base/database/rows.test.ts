@@ -17,7 +17,6 @@ import { statementsOf } from './rows/statements.ts'
 /** Files with statements that are assembled at run time: their own tests run each of these. */
 const putTogether = new Set([
   'src/features/forget/forget.ts',
-  'src/features/forget/naming.ts',
   'src/features/forget/subject.ts',
   'src/features/forget/texts.ts',
 ])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Misuse } from '../../../src/base/errors.ts'
 import { readRows } from '../../../src/core/lists/table.ts'
-import { readAlertFile } from '../../../src/features/alerts/rules.ts'
+import { readAlertFile } from '../../../src/features/alerts/command.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
 const folder = temporaryFolder('alert-rules')

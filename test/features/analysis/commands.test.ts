@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -176,26 +175,24 @@ describe('commands for analysts', () => {
     expect(readFileSync(join(home, 'page.html'), 'utf8')).toMatch(/<!doctype html>.*Not live/s)
   })
 
-  test('a link stays a link and a pipe a pipe, and a folder is refused', async () => {
+  test('a link stays a link, and a folder or a pipe is refused', async () => {
     mkdirSync(join(home, 'deep'))
     symlinkSync('deep/page.html', join(home, 'link'))
     expect((await call('report', '--to', 'link')).code).toBe(0)
     expect(lstatSync(join(home, 'link')).isSymbolicLink()).toBe(true)
     expect(readdirSync(join(home, 'deep'))).toEqual(['page.html'])
     execFileSync('mkfifo', [join(home, 'pipe')])
-    const [text, written] = await Promise.all([
-      readFile(join(home, 'pipe'), 'utf8'),
-      call('export', 'searches', '--to', 'pipe'),
-    ])
-    expect([written.code, text.trimEnd().split('\n').length]).toEqual([0, 3])
-    expect(lstatSync(join(home, 'pipe')).isFIFO()).toBe(true)
     for (const args of [['report'], ['export', 'searches']] as const) {
-      const { code, stderr } = await call(args[0], ...args.slice(1), '--to', 'deep')
-      expect(code).toBe(2)
-      expect(stderr).toBe(
-        'error: expected deep to be a writable file, got a folder; name a file in it\n',
-      )
+      for (const [to, got] of [
+        ['deep', 'a folder; name a file in it'],
+        ['pipe', 'a pipe, a socket or a device; name a file'],
+      ] as const) {
+        const { code, stderr } = await call(args[0], ...args.slice(1), '--to', to)
+        expect(code).toBe(2)
+        expect(stderr).toBe(`error: expected ${to} to be a writable file, got ${got}\n`)
+      }
     }
+    expect(lstatSync(join(home, 'pipe')).isFIFO()).toBe(true)
   })
 
   test('a time limit beyond the database’s maximum is refused before the query runs', async () => {

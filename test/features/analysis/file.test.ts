@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDomains } from '../../../src/features/analysis/domains-command.ts'
-import { bindParameters, readQuestions } from '../../../src/features/analysis/library.ts'
+import { bindQuestion, readQuestions } from '../../../src/features/analysis/library.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { run } from '../../support/run.ts'
@@ -51,8 +51,7 @@ test('one domain spelled twice is reported as a duplicate line', () => {
 test('a question finds a domain in any spelling', () => {
   const question = readQuestions().find(({ name }) => name === 'keyword-history')
   if (question === undefined) throw new Error('expected keyword-history in the library')
-  const bind = (domain: string) =>
-    bindParameters(question, ['--q', 'Bücher.de', '--domain', domain])
+  const bind = (domain: string) => bindQuestion(question, ['--q', 'Bücher.de', '--domain', domain])
   expect(bind('WWW.Bücher.de').values).toEqual(['Bücher.de', 'xn--bcher-kva.de'])
   expect(bind('').values).toEqual(['Bücher.de', null])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  bindParameters,
+  bindQuestion,
   findQuestion,
   parseQuestion,
 } from '../../../src/features/analysis/library.ts'
@@ -20,16 +20,16 @@ describe('questions', () => {
 
   test('parameters are accepted in either spelling, and wrong ones are named', () => {
     const question = parseQuestion('x', '-- What?\n-- :a (text)\n-- :b = (number)\nselect :a, :b')
-    expect(bindParameters(question, ['--a', 'two words']).values).toEqual(['two words', null])
-    expect(bindParameters(question, ['--b=1', '--a=']).values).toEqual([null, '1'])
-    expect(() => bindParameters(question, [])).toThrow(/expected --a \(text\)/)
-    expect(() => bindParameters(question, ['--c', '1'])).toThrow(/it has --a, --b/)
-    expect(() => bindParameters(question, ['a'])).toThrow(/--parameter value/)
+    expect(bindQuestion(question, ['--a', 'two words']).values).toEqual(['two words', null])
+    expect(bindQuestion(question, ['--b=1', '--a=']).values).toEqual([null, '1'])
+    expect(() => bindQuestion(question, [])).toThrow(/expected --a \(text\)/)
+    expect(() => bindQuestion(question, ['--c', '1'])).toThrow(/it has --a, --b/)
+    expect(() => bindQuestion(question, ['a'])).toThrow(/--parameter value/)
     expect(() => findQuestion('ranking', [])).toThrow(/did you mean (.* or )?ranks/)
   })
 
   const narrowed = (text: string, ...flags: string[]) =>
-    bindParameters(parseQuestion('x', `-- What?\n-- :day = newest (day)\n${text}`), flags)
+    bindQuestion(parseQuestion('x', `-- What?\n-- :day = newest (day)\n${text}`), flags)
 
   test('flags of queries restrict every question but those that say why not, flags of days those with a time', () => {
     expect(narrowed('select :day', '--device', 'mobile,tablet', '--list', 'a,b').slice).toEqual({
@@ -50,7 +50,7 @@ describe('questions', () => {
       'expected a parameter of x, got --since; it has --day, --list, --tag, --country, --place, --language, --device',
     )
     const apart = parseQuestion('x', '-- What?\n-- unsliced: it is about money\nselect 1')
-    expect(() => bindParameters(apart, ['--tag', 'a'])).toThrow(/got --tag; it has none/)
+    expect(() => bindQuestion(apart, ['--tag', 'a'])).toThrow(/got --tag; it has none/)
   })
 
   test('an invalid day, a reversed period and two ways to say one are refused', () => {

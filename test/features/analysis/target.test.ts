@@ -9,13 +9,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { root } from '../../../src/base/root.ts'
 import { findTarget, writeTarget } from '../../../src/features/analysis/target.ts'
-import { patienceMs } from '../../support/patience.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
 const home = temporaryFolder('target')
@@ -33,12 +30,6 @@ async function* breakOff() {
   yield 'half'
   await Promise.resolve()
   throw new Error('the server is gone')
-}
-
-function pipe(): string {
-  const path = join(place(), 'pipe')
-  execFileSync('mkfifo', [path])
-  return path
 }
 
 describe('a file', () => {
@@ -121,80 +112,21 @@ describe('a link', () => {
   })
 })
 
-describe('a pipe', () => {
-  test('stays a pipe, and its reader gets everything, however slow', async () => {
-    const path = pipe()
-    const pieces = Array.from({ length: 40 }, (_, index) => String(index % 10).repeat(10_000))
-    const written = write(path, pieces)
-    // The writer waits for a reader, and then for space in the pipe.
-    await sleep(50)
-    const reader = await open(path)
-    await sleep(50)
-    const text = await reader.readFile('utf8')
-    await reader.close()
-    await written
-    expect(text).toBe(pieces.join(''))
-    expect(lstatSync(path).isFIFO()).toBe(true)
-  })
-
-  test('whose reader leaves before the end is an error in plain words', async () => {
-    const path = pipe()
-    const written = write(
-      path,
-      Array.from({ length: 40 }, () => 'x'.repeat(10_000)),
-    )
-    const reader = await open(path)
-    await reader.read(Buffer.alloc(10))
-    await reader.close()
-    await expect(written).rejects.toThrow(
-      /^expected shown to be .* a pipe that its reader closed before/,
-    )
-  })
-
-  test('behind a link is written to as well', async () => {
-    const path = pipe()
-    symlinkSync(path, `${path}.link`)
-    const [text] = await Promise.all([readFile(path, 'utf8'), write(`${path}.link`, ['a', 'b'])])
-    expect(text).toBe('ab')
-    expect(lstatSync(path).isFIFO()).toBe(true)
-    expect(lstatSync(`${path}.link`).isSymbolicLink()).toBe(true)
-  })
-
-  test('without a reader does not block a process that is ended', () => {
-    const program = `
-      const { findTarget, writeTarget } = await import('./dist/src/features/analysis/target.js')
-      setTimeout(() => process.exit(130), 100)
-      await writeTarget(await findTarget(process.argv[1], 'pipe'), ['a'])`
-    const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program, pipe()], {
-      cwd: root,
-      timeout: patienceMs,
-    })
-    expect(ended.status).toBe(130)
-  })
-})
-
-describe('a device', () => {
-  test.skipIf(process.getuid?.() !== 0)('stays a device', async () => {
-    const path = join(place(), 'nothing')
-    // A copy of /dev/null, so that a wrong replacement does not affect the machine.
-    execFileSync('mknod', [path, 'c', '1', '3'])
-    await write(path, ['a', 'b'])
-    expect(lstatSync(path).isCharacterDevice()).toBe(true)
-  })
-})
-
 describe('an unwritable target', () => {
   test('is refused with the reason and what to do', async () => {
     const folder = place()
     writeFileSync(join(folder, 'file'), '')
     symlinkSync('loop', join(folder, 'loop'))
     symlinkSync('.', join(folder, 'here'))
+    execFileSync('mkfifo', [join(folder, 'pipe')])
     const wrong = {
       [folder]: 'got a folder; name a file in it',
       [join(folder, 'here')]: 'got a folder; name a file in it',
       [join(folder, 'no', 'out.csv')]:
         'got a file in a folder that does not exist; create the folder',
       [join(folder, 'file', 'out.csv')]: 'got a path that uses a file as a folder; check the path',
+      [join(folder, 'pipe')]: 'got a pipe, a socket or a device; name a file',
+      '/dev/null': 'got a pipe, a socket or a device; name a file',
       [join(folder, 'loop')]: 'got a link to itself; name another file',
     }
     for (const [path, message] of Object.entries(wrong)) {
@@ -202,6 +134,6 @@ describe('an unwritable target', () => {
         `expected shown to be a writable file, ${message}`,
       )
     }
-    expect(readdirSync(folder).toSorted()).toEqual(['file', 'here', 'loop'])
+    expect(readdirSync(folder).toSorted()).toEqual(['file', 'here', 'loop', 'pipe'])
   })
 })

@@ -26,7 +26,7 @@ beforeAll(async () => {
   engine = await ParquetEngine.open()
 })
 afterAll(async () => {
-  await engine.close()
+  engine.close()
   client.release()
   await database.close()
 })

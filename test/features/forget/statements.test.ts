@@ -14,7 +14,7 @@ import {
   findLivingList,
   type Forgettable,
 } from '../../../src/features/forget/subject.ts'
-import type { DeletedRows } from '../../../src/features/forget/naming.ts'
+import type { DeletedRows } from '../../../src/features/forget/texts.ts'
 import { startFaulty } from '../../faults/api/standin.ts'
 import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'

@@ -1,7 +1,9 @@
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Health, startHealth } from '../../../src/features/notifications/monitor.ts'
+import { startHealth } from '../../../src/features/notifications/monitor.ts'
+
+type Health = Awaited<ReturnType<typeof startHealth>>
 
 const opened: Health[] = []
 

@@ -1,13 +1,10 @@
 // @module-tag slow
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { groups, namesIn } from '../../../src/base/cli/commands.ts'
 import { root } from '../../../src/base/root.ts'
-import { wordsOf } from '../../support/job.ts'
-import { has } from '../../support/parts.ts'
 import { start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
@@ -16,40 +13,6 @@ const { version } = z
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 
 const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
-/** What a shell offers after these words, with the completion script loaded. */
-function completeIn(shell: 'bash' | 'zsh' | 'fish', script: string, words: readonly string[]) {
-  const [program] = wordsOf('querymill')
-  const command = `'${process.execPath}' '${program}'`
-  const asked = {
-    bash: `${script}
-      querymill() { ${command} "$@"; }
-      COMP_WORDS=(querymill "$@"); COMP_CWORD=$#
-      _querymill && printf '%s\\n' "\${COMPREPLY[@]}"`,
-    // Outside of its line editor, the builtins of zsh's completion are not available.
-    zsh: `compdef() { : }
-      compadd() { [[ $1 == -- ]] && shift; print -l -- \${(M)@:#$PREFIX*} }
-      _files() { print -l -- $PREFIX*(N) }
-      querymill() { ${command} "$@" }
-      ${script}
-      words=(querymill "$@"); CURRENT=\${#words}; PREFIX=$words[-1]
-      _querymill`,
-    fish: `function querymill; ${command} $argv; end
-      ${script}
-      complete -C "querymill $argv"`,
-  }[shell]
-  const args =
-    shell === 'bash'
-      ? ['-c', asked, 'bash']
-      : shell === 'zsh'
-        ? ['-fc', asked, 'zsh']
-        : ['-Nc', asked]
-  const out = execFileSync(shell, [...args, ...words], { cwd: root, encoding: 'utf8' })
-  return out
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/\t.*/, ''))
-    .toSorted()
-}
 
 const querymill = (...args: readonly string[]) => start('querymill', args, away).ended
 
@@ -152,25 +115,6 @@ describe('querymill, the program of the package', () => {
       code: 2,
       stderr: expect.stringContaining("unknown command 'nothing'"),
     })
-  })
-
-  describe.each(['bash', 'zsh', 'fish'] as const)('completes in %s', (shell) => {
-    test.skipIf(shell !== 'bash' && !has(shell))('commands, groups, flags and files', async () => {
-      const { code, stdout } = await querymill('completion', shell)
-      expect(code).toBe(0)
-      const complete = (...words: readonly string[]) => completeIn(shell, stdout, words)
-      expect(complete('sta')).toEqual(['stack', 'statement', 'status'])
-      expect(complete('sched')).toEqual(['schedule'])
-      expect(complete('run', 're')).toEqual(['rebuild', 'reparse', 'resume', 'retry'])
-      expect(complete('run', 'retry', '--ye')).toEqual(['--yes'])
-      expect(complete('service', '--po')).toEqual(['--port'])
-      expect(complete('work', '--dr')).toEqual(['--drain'])
-      expect(complete('enqueue', 'inputs/key')).toEqual(['inputs/keywords.csv'])
-    })
-  })
-
-  test('has no completion for other shells', async () => {
-    expect(await querymill('completion', 'tcsh')).toMatchObject({ code: 2 })
   })
 
   test.each(['status', 'enqueue'])(
