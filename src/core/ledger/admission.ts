@@ -517,11 +517,3 @@ export async function countUrgent(
   }
   return counts
 }
-
-/** Adds the number of more urgent tasks outside this decision to each request. */
-export function requestsOf(
-  ready: readonly ReadyTask[],
-  urgent: ReadonlyMap<number, number>,
-): CallRequest[] {
-  return ready.map((task) => ({ ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }))
-}

@@ -15,51 +15,6 @@ export interface Clocks {
   readonly wall: number
 }
 
-/** Inserts a worker with its first lease, and returns the worker's id. */
-export async function openWorker(
-  db: Database,
-  { account, key, host, pid, floor, lanes, leaseMs }: WorkerStart,
-): Promise<number> {
-  const { id } = await db
-    .insertInto('workers')
-    .values({
-      account_id: account,
-      ...{ key: key ?? null, host, pid, floor, concurrency: lanes },
-      lease_until: clockIn(leaseMs),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
-}
-
-interface WorkerStart extends Omit<WorkerName, 'id'> {
-  readonly account: number
-  /** Fingerprint of the key in use. */
-  readonly key?: string
-  readonly floor: number
-  readonly lanes: number
-  readonly leaseMs: number
-}
-
-/** Updates a worker's row. A restored database reuses ids, so the host and the process id must match too. */
-function updateWorker(db: Database, { id, host, pid }: WorkerName) {
-  return db
-    .updateTable('workers')
-    .where('id', '=', id)
-    .where('host', '=', host)
-    .where('pid', '=', pid)
-}
-
-interface WorkerName {
-  readonly id: number
-  readonly host: string
-  readonly pid: number
-}
-
-export async function closeWorker(db: Database, worker: WorkerName): Promise<void> {
-  await updateWorker(db, worker).set({ stopped_at: clock }).execute()
-}
-
 /** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
 function findAbandoned(db: Database, after: number) {
   return db
@@ -96,7 +51,15 @@ export async function refuseSkew(db: Database): Promise<void> {
   )
 }
 
-type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'>
+interface LeaseOptions {
+  readonly db: Database
+  readonly account: number
+  /** Fingerprint of the key in use. */
+  readonly key?: string
+  readonly floor: number
+  readonly lanes: number
+  readonly leaseMs: number
+}
 
 const together = 100
 
@@ -119,10 +82,20 @@ export class Lease {
     this.term = termOf(asked, options.leaseMs)
   }
 
+  /** Inserts a worker with its first lease. */
   static async open(options: LeaseOptions): Promise<Lease> {
     const asked = readClocks()
-    const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
-    return new Lease(worker, options, asked)
+    const { db, account, key = null, floor, lanes, leaseMs } = options
+    const { id } = await db
+      .insertInto('workers')
+      .values({
+        account_id: account,
+        ...{ key, host: hostname(), pid: process.pid, floor, concurrency: lanes },
+        lease_until: clockIn(leaseMs),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    return new Lease(id, options, asked)
   }
 
   /** True if a call that starts now ends within the given term. */
@@ -133,16 +106,16 @@ export class Lease {
   /** Extends the lease. */
   async beat(): Promise<void> {
     const asked = readClocks()
-    const { db, leaseMs } = this.#options
-    const { numUpdatedRows } = await updateWorker(db, this.#name)
+    const { leaseMs } = this.#options
+    const { numUpdatedRows } = await this.#updateRow()
       .set({ key: this.key, lease_until: clockIn(leaseMs) })
       .executeTakeFirst()
     if (numUpdatedRows === 0n) throw setBack(`worker ${this.worker} is missing`)
     this.term = termOf(asked, leaseMs)
   }
 
-  close(): Promise<void> {
-    return closeWorker(this.#options.db, this.#name)
+  async close(): Promise<void> {
+    await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
   /**
@@ -169,7 +142,7 @@ export class Lease {
    * other calls alone: a call from a copy of the database may have been charged, even if this process does not know the
    * call.
    */
-  async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
+  async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
       .select(['id', 'mark'])
@@ -194,8 +167,13 @@ export class Lease {
     return calls
   }
 
-  get #name(): WorkerName {
-    return { id: this.worker, host: hostname(), pid: process.pid }
+  /** Updates this worker's row. A restored database reuses ids, so the host and the process id must match too. */
+  #updateRow() {
+    return this.#options.db
+      .updateTable('workers')
+      .where('id', '=', this.worker)
+      .where('host', '=', hostname())
+      .where('pid', '=', process.pid)
   }
 
   /** Selects this worker's calls that are in flight according to the database. */

@@ -56,22 +56,6 @@ export interface ReportedCosts extends Peak {
   readonly tried: boolean
 }
 
-export function noCosts(name: string): ReportedCosts {
-  return { class: name, ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
-}
-
-/** Adds a cost, or a finished call that reported no cost. */
-export function addCost(
-  before: ReportedCosts,
-  price: number | null,
-  trial: boolean,
-): ReportedCosts {
-  const tried = before.tried || trial
-  if (price === null) return { ...before, tried }
-  const peak = higher(before, { first: price, second: 0, count: 1 })
-  return { ...before, ...peak, cheapest: Math.min(before.cheapest, price), tried }
-}
-
 /** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
 export interface Bound {
   readonly alone: number

@@ -7,7 +7,6 @@ import { setBack } from '../../base/database/trouble.ts'
 import { type Account, constants } from './account.ts'
 import {
   admit,
-  requestsOf,
   countUrgent,
   type Deferral,
   type Rules,
@@ -16,7 +15,7 @@ import {
   type RequestedTask,
 } from './admission.ts'
 import { type Books, readBooks, takeRuns } from './books.ts'
-import type { CallName } from './settle.ts'
+import type { CallName, SettlementRules } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
@@ -117,7 +116,9 @@ export function decideAdmission(
   urgent: ReadonlyMap<number, number>,
 ) {
   const { books, found, sorted, rules } = inputs
-  const requests = requestsOf(sorted.ready, urgent)
+  const requests = sorted.ready.map((task) => {
+    return { ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }
+  })
   const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     ...inputs,
@@ -152,17 +153,13 @@ function rulesOf(spender: Spender, books: Books): Rules {
 }
 
 /** The worker that reserves credits, with its account and rules. */
-export interface Spender extends Pick<
-  Rules,
-  'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight' | 'renewalAfter'
-> {
-  readonly account: number
+export interface Spender
+  extends
+    SettlementRules,
+    Pick<Rules, 'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight' | 'renewalAfter'> {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use, which changes when the key file is replaced. */
-  key: string
-  readonly floor: number
   /** Returns the day of an instant in the configured zone, and the end of that day. */
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** Returns the first day of the budget month that contains an instant, and the end of the month. */

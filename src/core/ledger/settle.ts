@@ -8,7 +8,7 @@ import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
 import { constants } from './account.ts'
 import { takeRuns } from './books.ts'
-import { addCost, noCosts, type ReportedCosts } from './prices.ts'
+import { higher, noPeak, type ReportedCosts } from './prices.ts'
 import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
 
 /** A finished call, which may have been given up earlier, with its effect on the credits. */
@@ -44,36 +44,42 @@ export type Signal =
   | { readonly kind: 'welcome' }
   | { readonly kind: 'wrong_answer' }
 
+export type Change = ReturnType<typeof noChange>
+
 /**
  * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
  * invalidate, so the account is not locked while the changes are computed.
  */
-export interface Change {
-  reserved: number
-  in_flight: number
-  uncertain: number
-  used: number
-  /** Credits that count toward both the day and the month. */
-  day_spent: number
-  /** Balance from the call that started last in the batch. */
-  newest: {
-    readonly seq: number
-    readonly started_at_ms: number
-    readonly start_total: number
-    readonly used: number
-    readonly remaining: number
-  } | null
-  /** Lowest reported balance, or null if none was reported. */
-  least: number | null
-  /** Credits used by answers without a balance. */
-  untold: number
-  prices: readonly ReportedCosts[]
-  refused_keys: readonly string[]
-  no_credit: { readonly seq: number; readonly started_at_ms: number } | null
-  slow_down: SlowDown | null
-  welcome: boolean
-  /** Number of answers to a different query. */
-  wrong_answers: number
+function noChange() {
+  return {
+    reserved: 0,
+    in_flight: 0,
+    uncertain: 0,
+    used: 0,
+    /** Credits that count toward both the day and the month. */
+    day_spent: 0,
+    newest: null as NewestBalance | null,
+    /** Lowest reported balance, or null if none was reported. */
+    least: null as number | null,
+    /** Credits used by answers without a balance. */
+    untold: 0,
+    prices: [] as readonly ReportedCosts[],
+    refused_keys: [] as readonly string[],
+    no_credit: null as { readonly seq: number; readonly started_at_ms: number } | null,
+    slow_down: null as SlowDown | null,
+    welcome: false,
+    /** Number of answers to a different query. */
+    wrong_answers: 0,
+  }
+}
+
+/** Balance from the call that started last in the batch. */
+interface NewestBalance {
+  readonly seq: number
+  readonly started_at_ms: number
+  readonly start_total: number
+  readonly used: number
+  readonly remaining: number
 }
 
 /** Rate-limit responses, from one or more replies. */
@@ -88,22 +94,7 @@ export interface SlowDown {
 
 /** Adds up the changes and signals from finished calls. */
 export function changeOf(ended: readonly FinishedCall[], signals: readonly Signal[]): Change {
-  const change: Change = {
-    reserved: 0,
-    in_flight: 0,
-    uncertain: 0,
-    used: 0,
-    day_spent: 0,
-    newest: null,
-    least: null,
-    untold: 0,
-    prices: sumCosts(ended),
-    refused_keys: [],
-    no_credit: null,
-    slow_down: null,
-    welcome: false,
-    wrong_answers: 0,
-  }
+  const change: Change = { ...noChange(), prices: sumCosts(ended) }
   for (const one of ended) book(change, one)
   for (const signal of signals) applySignal(change, signal)
   return change
@@ -114,8 +105,14 @@ function sumCosts(ended: readonly FinishedCall[]): readonly ReportedCosts[] {
   for (const { call, entry } of ended) {
     const { ending } = entry
     const price = ending.kind === 'settled' && ending.priced ? ending.used : null
-    const before = costs.get(call.class) ?? noCosts(call.class)
-    costs.set(call.class, addCost(before, price, call.outcome === null))
+    const none = { ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
+    const before = costs.get(call.class) ?? { class: call.class, ...none }
+    const peak = price === null ? noPeak : { first: price, second: 0, count: 1 }
+    costs.set(call.class, {
+      ...{ ...before, ...higher(before, peak) },
+      cheapest: Math.min(before.cheapest, price ?? Infinity),
+      tried: before.tried || call.outcome === null,
+    })
   }
   return [...costs.values()]
 }

@@ -14,7 +14,7 @@ import { lighten, withoutRows } from '../ledger/entry.ts'
 interface BatchOptions {
   /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
-  /** Records entries together, and returns the results in the same order. */
+  /** Records entries together, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
@@ -50,10 +50,7 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
     options.onRecorded(recorded.map(({ call }) => call))
     if (strangers.length > 0) options.onStrangers(strangers)
-    const byCall = new Map(recorded.map((one) => [one.call, one]))
-    return entries.map(
-      ({ call: { id } }) => byCall.get(id) ?? { call: id, task: 0, state: 'open', waitMs: null },
-    )
+    return recorded
   }
   return new Batch({ ...options, write })
 }
@@ -144,10 +141,12 @@ export class Batch {
   async #write(batch: readonly Waiting[]): Promise<void> {
     try {
       const results = await this.#persist(batch.map(({ entry }) => entry))
-      batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
+      const byCall = new Map(results.map((one) => [one.call, one]))
+      for (const waiting of batch) this.#letGo(waiting, byCall.get(waiting.entry.call.id))
     } catch (error) {
       if (this.#abandoned) return
-      if (batch.length === 1) return this.#alone(batch[0], error)
+      const [only] = batch
+      if (only !== undefined && batch.length === 1) return this.#alone(only, error)
       const middle = Math.ceil(batch.length / 2)
       await this.#write(batch.slice(0, middle))
       await this.#write(batch.slice(middle))
@@ -155,16 +154,13 @@ export class Batch {
   }
 
   #letGo(waiting: Waiting, recorded: SettledCall | undefined): void {
-    if (recorded === undefined) {
-      this.#options.onStuck(new Error('expected a result for each entry'))
-      return
-    }
     this.#kept.delete(waiting)
-    waiting.resolve(recorded)
+    waiting.resolve(
+      recorded ?? { call: waiting.entry.call.id, task: 0, state: 'open', waitMs: null },
+    )
   }
 
-  async #alone(waiting: Waiting | undefined, error: unknown): Promise<void> {
-    if (waiting === undefined) return
+  async #alone(waiting: Waiting, error: unknown): Promise<void> {
     let reason = error
     for (const lighter of [withoutRows, lighten]) {
       const entry = lighter(waiting.entry, reason)

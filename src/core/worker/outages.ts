@@ -95,8 +95,7 @@ export class Brake {
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
-      const asked = 'waitMs' in verdict ? verdict.waitMs : null
-      const wait = Math.min(asked ?? shortestHoldMs, longestHoldMs)
+      const wait = Math.min(verdict.waitMs ?? shortestHoldMs, longestHoldMs)
       this.#holdUntil = Math.max(this.#holdUntil, this.#now() + wait)
     }
     if (stops === 'auth') this.#keyRefused = true

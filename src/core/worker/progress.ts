@@ -99,11 +99,11 @@ export class Reporter {
   }
 
   /** Returns the credits that can still be spent above the highest floor and within the daily and monthly budgets. */
-  #spendable({ tally: { remaining }, rules }: Worker): Spendable | null {
+  #spendable({ tally: { remaining }, spender }: Worker): Spendable | null {
     if (remaining === null) return null
     const { dailyBudget, monthlyBudget } = this.#mill.config
     const { floor, uncertain, day_spent, month_spent } = this.#seen?.account ?? nothingSpent
-    const above = remaining - Math.max(rules.floor, floor ?? 0) - uncertain
+    const above = remaining - Math.max(spender.floor, floor ?? 0) - uncertain
     const day = (dailyBudget ?? Infinity) - day_spent
     const month = (monthlyBudget ?? Infinity) - month_spent
     const credits = Math.min(above, day, month)

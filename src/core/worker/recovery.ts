@@ -14,7 +14,7 @@ import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './wr
 /** Settles abandoned logs before anything is bought and before a dead worker's calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
-  rules: SettlementRules,
+  rules: Omit<SettlementRules, 'account'>,
   report: (line: string) => void,
 ): Promise<void> {
   const { leaseMs } = mill.config

@@ -1,5 +1,6 @@
 // Summarises a worker's run: its last lines, its exit code, and why it ended.
 
+import { createHistogram } from 'node:perf_hooks'
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Flaw, flawOf } from '../../base/answer.ts'
 import { count, flawText, formatNumber } from '../../base/cli/text.ts'
@@ -150,7 +151,8 @@ export class Tally {
   #charged = 0
   #expected: number | null = 0
   #ends = [{ at: performance.now(), done: 0 }]
-  readonly #latencies = new Latencies()
+  /** Durations of paid requests, in microseconds. */
+  readonly #latencies = createHistogram()
   calls = 0
   /** Balance in the newest answer. */
   remaining: number | null = null
@@ -161,20 +163,19 @@ export class Tally {
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 
-  reply(verdict: Verdict): void {
-    if (verdict.kind === 'unsent') return
+  reply({ kind, answer, creditsUsed, creditsRemaining }: Verdict): void {
+    if (kind === 'unsent') return
     this.calls += 1
-    if (!('creditsUsed' in verdict)) return
-    this.#used += verdict.creditsUsed ?? 0
-    if (verdict.creditsUsed !== null) this.#charged += 1
-    if (verdict.creditsRemaining !== null) this.remaining = verdict.creditsRemaining
-    const flaw = verdict.kind === 'answered' ? flawOf(verdict.answer.parseError) : null
+    this.#used += creditsUsed ?? 0
+    if (creditsUsed !== null) this.#charged += 1
+    if (creditsRemaining !== null) this.remaining = creditsRemaining
+    const flaw = answer === null ? null : flawOf(answer.parseError)
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
   /** Records the duration of a paid request, in seconds. */
   took(seconds: number): void {
-    this.#latencies.add(seconds)
+    this.#latencies.record(Math.max(1, Math.round(seconds * 1_000_000)))
   }
 
   /** Counts a recorded call by its task's new state. The price class determines the expected cost. */
@@ -245,32 +246,13 @@ export class Tally {
       /** Unsuccessful tasks in this worker's runs, by error code. */
       failures: {} as Readonly<Record<string, number>>,
       /** Median and 95th percentile of call latency, or null without calls. */
-      latency_ms: { median: this.#latencies.within(0.5), p95: this.#latencies.within(0.95) },
-      seconds: Math.round((performance.now() - this.#started) / 10) / 100,
+      latency_ms: { median: this.#latencyMs(50), p95: this.#latencyMs(95) },
+      seconds: Math.round(this.age / 10) / 100,
     }
   }
-}
 
-const step = Math.log(1.02)
-
-/** Latency histogram in constant memory, accurate to one percent. */
-export class Latencies {
-  readonly #counts = new Map<number, number>()
-  #size = 0
-
-  add(seconds: number): void {
-    const place = Math.round(Math.log(Math.max(seconds, 0.000_1)) / step)
-    this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1)
-    this.#size += 1
-  }
-
-  /** Returns the latency in milliseconds below which this share of calls lies, or null before the first call. */
-  within(share: number): number | null {
-    let seen = 0
-    for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {
-      seen += calls
-      if (seen >= share * this.#size) return Math.round(Math.exp(place * step) * 1000)
-    }
-    return null
+  #latencyMs(percentile: number): number | null {
+    const { count: calls } = this.#latencies
+    return calls === 0 ? null : Math.round(this.#latencies.percentile(percentile) / 1_000)
   }
 }

@@ -73,10 +73,10 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
 }
 
 /** Reads the parts of the summary that only the database knows. */
-async function askTables({ mill: { db }, rules, tally }: Worker): Promise<Partial<Summary>> {
+async function askTables({ mill: { db }, spender, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {
-    credits_remaining: await knownBalance(db, rules.account),
+    credits_remaining: await knownBalance(db, spender.account),
     run_failures: Object.values(failures).reduce((sum, tasks) => sum + tasks, 0),
     failures,
   }
@@ -129,8 +129,7 @@ async function drained(
   }
   // Other workers hold the remaining slices, and keep them while the account is stopped.
   if (worker.idleFor < idleMs) return null
-  const { account, key, floor } = worker.rules
-  const stop = await activeStop(mill.db, { account, key, floor })
+  const stop = await activeStop(mill.db, worker.spender)
   if (stop !== null) return stop
   tally.waiting = await waits.longPause()
   return tally.waiting === null ? null : 'stalled'
@@ -176,7 +175,8 @@ async function putAway(worker: Worker, consumer: Consumer): Promise<void> {
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, worker.mill.config.timeoutMs + putAwayMs)
-  await worker.cut()
+  // Calls that are still in flight are recorded as possibly charged.
+  await worker.api.close()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
   await leaveLog(worker, worker.batch.abandon())
   await stopped

@@ -11,7 +11,6 @@ import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
 import type { Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
-import type { SettlementRules } from '../ledger/settle.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
 import { anyLost, claimLost, type LostAnswer, saveReplay, takeTurn } from '../ledger/waiting.ts'
 import type { Mill } from '../mill.ts'
@@ -42,13 +41,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   const { url, key } = await mill.api()
   const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
-  const rules = {
-    account,
-    key: fingerprint,
-    floor: config.creditFloor,
-    rebuy: config.unknown === 'retry',
-  }
-  await settleAbandonedLogs(mill, rules, options.report)
+  await settleAbandonedLogs(mill, settlementRules(mill, fingerprint), options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
   // The log is opened after abandoned logs are settled, because removing those may free the space that it needs.
@@ -57,7 +50,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
     const { creditFloor: floor, leaseMs } = config
     const lease = await Lease.open({ db, account, key: fingerprint, floor, lanes, leaseMs })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-    return { api, lease, spender, rules, log }
+    return { api, lease, spender, log }
   } catch (error) {
     await log.close()
     throw error
@@ -71,19 +64,23 @@ function unknownCalls(mill: Mill, answers: number): Error {
   )
 }
 
+function settlementRules({ config }: Pick<Mill, 'config'>, key: string) {
+  return { key, floor: config.creditFloor, rebuy: config.unknown === 'retry' }
+}
+
 export function spenderOf(
-  { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
+  mill: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
+  const { config, supplier } = mill
   const { dailyBudget, monthlyBudget, rateLimit, mostInFlight } = config
   const { renewal, probeEveryMs, zone } = config
   return {
+    ...settlementRules(mill, key),
     account,
     worker,
     origin: supplier.origin,
     api: supplier.api,
-    key,
-    floor: config.creditFloor,
     ...{ dailyBudget, monthlyBudget, rateLimit, mostInFlight },
     dayOf: (time) => dayOf(zone, time),
     monthOf: monthsOf(renewal, zone),
@@ -114,7 +111,6 @@ export class Worker implements Tools, DispatchOptions {
   readonly api: Api
   readonly lease: Lease
   readonly spender: Spender
-  readonly rules: SettlementRules
   readonly log: WriteAheadLog
   readonly tally = new Tally()
   readonly outages = new Outages()
@@ -139,13 +135,12 @@ export class Worker implements Tools, DispatchOptions {
     this.api = parts.api
     this.lease = parts.lease
     this.spender = parts.spender
-    this.rules = parts.rules
     this.log = parts.log
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config)
     this.lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
-    this.batch = openBatch(mill, parts.rules, {
+    this.batch = openBatch(mill, parts.spender, {
       counted: ahead === 0,
       onRecorded: (calls) => this.log.settle(calls),
       onAway: (away) => this.outages.markDatabase(away, options.report),
@@ -196,7 +191,6 @@ export class Worker implements Tools, DispatchOptions {
     this.api.turnKey(key)
     this.spender.key = key.fingerprint()
     this.lease.key = key.fingerprint()
-    this.rules.key = key.fingerprint()
     this.options.onKey?.(key)
     this.nudge()
   }
@@ -206,11 +200,6 @@ export class Worker implements Tools, DispatchOptions {
     this.brake.end()
     this.dispatch.end()
     this.lost.end()
-  }
-
-  /** Aborts calls that are still in flight, and records them as possibly charged. */
-  async cut(): Promise<void> {
-    await this.api.close()
   }
 
   /** Called after each attempt to reserve. */
@@ -294,8 +283,8 @@ class LostAnswers {
     // A proxy's reply does not show whether the API repeats answers.
     if (reply.replayMs === null && reply.status !== 200) return
     this.#replayMs = reply.replayMs
-    const { mill, rules } = this.#worker
-    saveReplay(mill.db, rules.account, reply.replayMs).catch((error: unknown) => {
+    const { mill, spender } = this.#worker
+    saveReplay(mill.db, spender.account, reply.replayMs).catch((error: unknown) => {
       this.#replayMs = undefined
       this.#worker.onTrouble(error)
     })
@@ -303,8 +292,8 @@ class LostAnswers {
 
   /** True while a lost answer may still arrive. A drain waits for it. */
   async hopes(): Promise<boolean> {
-    const { mill, rules } = this.#worker
-    return this.#replayMs !== null && (await anyLost(mill.db, rules.account))
+    const { mill, spender } = this.#worker
+    return this.#replayMs !== null && (await anyLost(mill.db, spender.account))
   }
 
   end(): void {
@@ -314,7 +303,7 @@ class LostAnswers {
 
   async #look(): Promise<void> {
     const { db, config } = this.#worker.mill
-    const { account } = this.#worker.rules
+    const { account } = this.#worker.spender
     const perSecond = config.rateLimit
     const lanes = this.#worker.free()
     if (this.#looking || this.#replayMs === null || lanes <= 0) return

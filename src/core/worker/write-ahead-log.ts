@@ -17,7 +17,6 @@ import {
   readSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeSync,
   writevSync,
@@ -251,7 +250,7 @@ class Segment {
   }
 
   #isThere(): boolean {
-    return statsOf(this.file)?.ino === fstatSync(this.#handle).ino
+    return ifThere(() => statSync(this.file))?.ino === fstatSync(this.#handle).ino
   }
 
   /** Creates the file again if it was removed, by a person or by another worker while this process was frozen. */
@@ -319,7 +318,7 @@ function isAbandoned(
   const [, pid] = /-(\d+)-[a-z0-9]+\.wal$/.exec(name) ?? []
   const here = pid !== undefined && name.startsWith(`${installation}-${hostname()}-${pid}-`)
   if (here && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true
-  const touched = statsOf(file)?.mtimeMs
+  const touched = ifThere(() => statSync(file))?.mtimeMs
   return touched !== undefined && Date.now() - touched > leaseMs
 }
 
@@ -376,21 +375,12 @@ export function setLogAside(file: string): string {
   return aside
 }
 
+/** Returns null if the file or its folder is missing. */
 function ifThere<T>(look: () => T): T | null {
   try {
     return look()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  }
-}
-
-/** Reads a file's status, or returns undefined if the file or its folder is missing. */
-function statsOf(file: string): Stats | undefined {
-  try {
-    return statSync(file)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   }
 }
