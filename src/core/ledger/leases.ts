@@ -98,12 +98,10 @@ export class Lease {
     return new Lease(id, options, asked)
   }
 
-  /** True if a call that starts now ends within the given term. */
   covers(callMs: number, term: Clocks): boolean {
     return coversCall(term, readClocks(), callMs)
   }
 
-  /** Extends the lease. */
   async beat(): Promise<void> {
     const asked = readClocks()
     const { leaseMs } = this.#options
@@ -176,7 +174,6 @@ export class Lease {
       .where('pid', '=', process.pid)
   }
 
-  /** Selects this worker's calls that are in flight according to the database. */
   #inFlight() {
     return this.#options.db
       .selectFrom('calls')
@@ -199,7 +196,6 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** Number of heartbeats per lease period. */
 export const beats = 6
 /** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
 const sparedBeats = 2

@@ -7,7 +7,6 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Costs seen in a price class. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
@@ -37,7 +36,6 @@ export const unknownCost: Cost = {
   earlier: noPeak,
 }
 
-/** Merges two sets of costs, and keeps the two highest. */
 export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),

@@ -74,7 +74,6 @@ function nothing(deferral: Reserved['deferral']): Reserved {
 }
 
 export interface Reserved {
-  /** Calls that may be made now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
@@ -106,8 +105,9 @@ export function prepareAdmission(
   }: { requested: readonly RequestedTask[]; books: Books; tasks: readonly WaitingTask[] },
 ) {
   const found = new Map(tasks.map((task) => [task.id, task]))
+  const budgets = new Map(tasks.map((task) => [task.run_id, task]))
   const sorted = sortTasks(requested, found)
-  return { books, found, sorted, rules: rulesOf(spender, books) }
+  return { books, found, budgets, sorted, rules: rulesOf(spender, books) }
 }
 
 /** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
@@ -115,15 +115,12 @@ export function decideAdmission(
   inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
 ) {
-  const { books, found, sorted, rules } = inputs
+  const { books, budgets, sorted, rules } = inputs
   const requests = sorted.ready.map((task) => {
     return { ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }
   })
-  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
-  return {
-    ...inputs,
-    admission: admit(books.account, books.costs, { requests, budgets, rules }),
-  }
+  const admission = admit(books.account, books.costs, { requests, budgets, rules })
+  return { ...inputs, admission }
 }
 
 export function reservedBy(
@@ -152,7 +149,6 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-/** The worker that reserves credits, with its account and rules. */
 export interface Spender
   extends
     SettlementRules,
@@ -160,9 +156,7 @@ export interface Spender
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Returns the day of an instant in the configured zone, and the end of that day. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** Returns the first day of the budget month that contains an instant, and the end of the month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
@@ -175,7 +169,6 @@ type DecidedAdmission = ReturnType<typeof decideAdmission>
 /** A reservation: the rows to write, and the row versions that the decision is based on. */
 export type Reservation = NonNullable<ReturnType<typeof reservationOf>>
 
-/** Builds the reservation, or returns null if the decision changes nothing. */
 export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
@@ -191,11 +184,9 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     origin: spender.origin,
     api: spender.api,
     key: spender.key,
-    /** This worker's floor. */
     floor: spender.floor,
     /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
-    /** Maximum number of calls in flight across all workers, or null for no limit. */
     most_in_flight: decision.rules.mostInFlight,
     /** Credits that are expected to leave the balance without being billed, per call in flight. */
     external: admission.external,
@@ -258,12 +249,9 @@ function classesTried({ admission, books, rules }: DecidedAdmission): readonly s
 }
 
 function stopsIn({ admission: { deferral } }: DecidedAdmission) {
-  if (
-    deferral.kind !== 'stop' ||
-    (deferral.reason !== 'credit_floor' && deferral.reason !== 'budget')
-  )
-    return []
-  return [{ reason: deferral.reason, until_ms: deferral.until, detail: deferral.detail }]
+  if (deferral.kind !== 'stop') return []
+  const { reason, until, detail } = deferral
+  return reason === 'auth' || reason === 'rate' ? [] : [{ reason, until_ms: until, detail }]
 }
 
 function liftedStops({ admission, books }: DecidedAdmission) {
@@ -274,7 +262,7 @@ function liftedStops({ admission, books }: DecidedAdmission) {
 }
 
 /** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */
-function basisOf({ admission, found, sorted }: DecidedAdmission) {
+function basisOf({ admission, found, budgets, sorted }: DecidedAdmission) {
   const reserved = new Map<number, number>()
   for (const { run, bound } of admission.grants) {
     reserved.set(run, (reserved.get(run) ?? 0) + bound)
@@ -284,7 +272,6 @@ function basisOf({ admission, found, sorted }: DecidedAdmission) {
   const granted = admission.grants.map(({ task }) => task)
   const touched = new Set([...reused, ...granted, ...unaffordable({ admission, sorted })])
   const tasks = [...found.values()].filter(({ id }) => touched.has(id))
-  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     tasks: tasks.map(({ id, version }) => ({ id, version, reused: reused.has(id) })),
     runs: [...reserved].map(([run, bound]) => ({

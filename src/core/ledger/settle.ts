@@ -20,7 +20,6 @@ export interface FinishedCall {
   readonly entry: { readonly ending: CallEnding }
 }
 
-/** A call's effect on the credits. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
@@ -59,7 +58,6 @@ function noChange() {
     /** Credits that count toward both the day and the month. */
     day_spent: 0,
     newest: null as NewestBalance | null,
-    /** Lowest reported balance, or null if none was reported. */
     least: null as number | null,
     /** Credits used by answers without a balance. */
     untold: 0,
@@ -84,7 +82,6 @@ interface NewestBalance {
 
 /** Rate-limit responses, from one or more replies. */
 export interface SlowDown {
-  /** Start time of the newest call with a rate-limit response. */
   readonly started_at_ms: number
   /** Longest wait that a reply requested, or null if no reply named a wait. */
   readonly wait_ms: number | null
@@ -92,7 +89,6 @@ export interface SlowDown {
   readonly unnamed: boolean
 }
 
-/** Adds up the changes and signals from finished calls. */
 export function changeOf(ended: readonly FinishedCall[], signals: readonly Signal[]): Change {
   const change: Change = { ...noChange(), prices: sumCosts(ended) }
   for (const one of ended) book(change, one)
@@ -289,7 +285,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
       call: call.id,
       task: call.task_id,
       state: changes.get(call.task_id)?.state ?? call.state,
-      waitMs: changes.get(call.task_id)?.waitMs ?? null,
+      waitMs: changes.get(call.task_id)?.wait_ms ?? null,
     })),
     // Entries for calls that are missing because the database was restored or is a different one.
     strangers,
@@ -452,13 +448,12 @@ export function settlementOf(
   return {
     account_id: account,
     key,
-    /** This worker's floor. */
     floor,
     jitter,
     change: changeOf(matched, signals),
     stops: stopsOf(matched),
     calls: matched.map(callRow),
-    tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),
+    tasks: [...changes].map(([id, judged]) => ({ id, search_id: answers.get(id), ...judged })),
     runs: runChanges(matched),
   }
 }
@@ -484,7 +479,6 @@ function callRow({ entry, call, estimate }: Matched) {
   }
 }
 
-/** Returns the first answered call for each task. */
 function answersOf(matched: readonly Matched[]): Map<number, number> {
   const answers = new Map<number, number>()
   for (const { entry, call } of matched) {
@@ -494,22 +488,6 @@ function answersOf(matched: readonly Matched[]): Map<number, number> {
   return answers
 }
 
-function taskRow(id: number, change: Judged, search: number | undefined) {
-  return {
-    id,
-    version: change.version,
-    state: change.state,
-    search_id: search,
-    attempts: change.attempts,
-    ambiguous: change.ambiguous,
-    deaths: change.deaths,
-    wait_ms: change.waitMs ?? undefined,
-    error_code: change.code ?? undefined,
-    error_message: change.message ?? undefined,
-  }
-}
-
-/** Sums the changes to each run's totals. */
 function runChanges(matched: readonly Matched[]) {
   const sums = new Map<
     number,

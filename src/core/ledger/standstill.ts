@@ -97,7 +97,6 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-/** Returns an account's newest known balance, or null before the first report. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const known = await db
     .selectFrom('accounts as a')

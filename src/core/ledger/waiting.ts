@@ -162,7 +162,6 @@ export interface WaitingTask {
   /** True if a call for the task or its query is in flight, or if a lost answer may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** Maximum age in milliseconds of an answer to reuse. */
   readonly max_age_ms: number
   /** Id of an answer that is recent enough for the run. Readable answers are preferred. */
   readonly fresh: number | null

@@ -7,13 +7,11 @@ export interface RunAnswer {
   readonly pages: readonly number[]
   /** Share of the top ten on domains of another country; null if no country was requested. */
   readonly foreign: number | null
-  /** Answers from earlier days, newest first. */
   readonly earlier: readonly EarlierAnswer[]
 }
 
 interface EarlierAnswer {
   readonly day: number
-  /** False if the answer is quarantined. */
   readonly trusted: boolean
   readonly pages: readonly number[]
 }

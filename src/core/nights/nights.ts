@@ -41,7 +41,8 @@ export async function readFacts(
         .execute()
       return {
         known: since,
-        decided: nights.map(({ at }) => at),
+        /** Times after `known` that have already been decided. */
+        decided: new Set(nights.map(({ at }) => at.getTime())),
         waiting: nights
           .filter(({ outcome }) => outcome === null)
           .map(({ at, date }) => ({ at, date })),
@@ -59,7 +60,6 @@ const taskCounts = expressionBuilder<DB, 'runs'>()
   .whereRef('tasks.run_id', '=', 'runs.id')
   .as('counted')
 
-/** The open run that blocks the next run of a list; null if there is no such run. */
 async function readBusy(
   trx: Transaction,
   { list, account, kind }: { list: string; account: string; kind: string },
@@ -135,7 +135,6 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Reads the enabled schedules from the database, each with its oldest postponed night. */
 export async function readWatched(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -161,9 +160,8 @@ export async function readWatched(db: Database) {
   })
 }
 
-export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
-  const watches = await readWatched(db)
-  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
+export async function overdueNights(db: Database): Promise<readonly Overdue[]> {
+  return findOverdue(await readWatched(db), await databaseNow(db))
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
@@ -236,7 +234,6 @@ export function countNights(db: Database, since: Date) {
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
-  /** Id of the run; null if a schedule was due and no run was created. */
   readonly run: number | null
   readonly kind: string
   readonly state: string

@@ -85,7 +85,6 @@ function decided(run: number, judgement: NightJudgement, marks: readonly Standin
 
 interface Filling {
   readonly run: number
-  /** Reason why the whole run is quarantined; null if it is not quarantined as a whole. */
   readonly why: string | null
   readonly single: readonly Doubt[]
   readonly marks: readonly StandingMark[]

@@ -9,7 +9,6 @@ import type { QueuedSlice, SliceJob } from './slice-jobs.ts'
 /** A slice with an open task, and the time until its first task is due. */
 type OpenSlice = Required<QueuedSlice>
 
-/** An open task, with all data needed for a call. */
 export interface OpenTask extends Query {
   readonly id: number
   readonly query_id: string

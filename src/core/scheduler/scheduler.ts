@@ -46,7 +46,6 @@ export class Scheduler {
     return performance.now() - this.#lastTick
   }
 
-  /** Performs one tick. If a tick is already in progress, waits for that tick instead. */
   tick(): Promise<void> {
     this.#running ??= this.#tick().finally(() => {
       this.#running = null

@@ -43,7 +43,6 @@ interface ApiOptions {
   readonly lanes: number
 }
 
-/** Creates an API client, which connects on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
@@ -167,7 +166,6 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Result of an exchange: a complete response, or the part received before the connection broke. */
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean

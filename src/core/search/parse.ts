@@ -21,9 +21,7 @@ import { isObject, type Readable, readBody } from './json.ts'
 
 /** A body's content. The reply's status also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field, or null if it is missing or unreadable. */
   readonly success: boolean | null
-  /** The query named in the body, or null if the body names none. */
   readonly query: string | null
   /** The answer. If the body cannot be read, the answer has a reason and no rows. */
   readonly answer: Answer
@@ -293,7 +291,6 @@ const entityShape = z.object({
   type: textField,
 })
 
-/** Fields that describe the body itself: success, the query, and the error. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -341,31 +338,22 @@ function leftover(
 // A few hosts and entities make up most answers, so their hashes are cached.
 const remembered = 10_000
 
-/** LRU-like cache with two generations. When the young generation is full, the old one is dropped. */
-class Recent<T> {
-  #young = new Map<string, T>()
-  #old = new Map<string, T>()
-
-  get(name: string, make: () => T): T {
-    const young = this.#young.get(name)
-    if (young !== undefined) return young
-    const found = this.#old.get(name) ?? make()
-    if (this.#young.size >= remembered) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(name, found)
-    return found
-  }
+function recall<T>(cache: Map<string, T>, name: string, make: () => T): T {
+  const known = cache.get(name)
+  if (known !== undefined) return known
+  const made = make()
+  if (cache.size >= remembered) cache.clear()
+  cache.set(name, made)
+  return made
 }
 
-const domains = new Recent<Domain>()
-const recentEntities = new Recent<Entity>()
-const recentClusters = new Recent<Term>()
+const domains = new Map<string, Domain>()
+const recentEntities = new Map<string, Entity>()
+const recentClusters = new Map<string, Term>()
 
 /** Returns a host's domain, which is the same for all spellings. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
-  return domains.get(given, () => {
+  return recall(domains, given, () => {
     const host = asciiHost(given)
     return { id: idBytes('domain', host), host, site: siteOf(host) }
   })
@@ -380,7 +368,7 @@ function pageOf(url: string): Page {
 
 /** Returns an entity. The name must not contain U+001F, which separates it from the type in the id. */
 function entityOf(name: string, type: string | null): Entity {
-  return recentEntities.get(type === null ? name : `${name}\u001f${type}`, () => ({
+  return recall(recentEntities, type === null ? name : `${name}\u001f${type}`, () => ({
     id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
     name,
     type,
@@ -388,7 +376,7 @@ function entityOf(name: string, type: string | null): Entity {
 }
 
 function clusterOf(text: string): Term {
-  return recentClusters.get(text, () => ({ id: idBytes('cluster', text), text }))
+  return recall(recentClusters, text, () => ({ id: idBytes('cluster', text), text }))
 }
 
 function relatedOf(text: string): Term {

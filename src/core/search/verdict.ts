@@ -112,7 +112,6 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Shortens an API message, and masks keys in it. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
@@ -130,7 +129,6 @@ interface Consequence {
    * in its price class.
    */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Reason to stop the whole account, or null. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 

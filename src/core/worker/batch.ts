@@ -16,7 +16,6 @@ interface BatchOptions {
   readonly counted: boolean
   /** Records entries together, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
-  /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
   /** Called when an entry cannot be written in any form. `abandon` still returns such entries. */
   readonly onStuck: (error: unknown) => void
@@ -39,7 +38,6 @@ const longestMs = 50
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
-  /** Called with the calls whose entries have been written to the database. */
   readonly onRecorded: (calls: readonly number[]) => void
   /** Called with entries whose calls are unknown to the database. */
   readonly onStrangers: (entries: readonly Entry[]) => void
@@ -63,7 +61,6 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 export class Batch {
   readonly #options: BatchOptions
   readonly #kept = new Set<Waiting>()
-  /** Entries for the next batches. */
   readonly #gathered: Waiting[] = []
   /** Number of gathered entries at the last check. */
   #seen = 0
@@ -89,7 +86,6 @@ export class Batch {
     })
   }
 
-  /** Number of entries not yet recorded. */
   get size(): number {
     return this.#kept.size
   }

@@ -33,12 +33,10 @@ export class Outages {
     return this.#since.has(part)
   }
 
-  /** Lists the unreachable systems, one per line. */
   list(): readonly string[] {
     return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
-  /** Returns a system that has been unreachable for at least this long, or null. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null
@@ -135,7 +133,6 @@ export class KeyCheck {
     this.#refutedBefore = refutedBefore
   }
 
-  /** Called when a task's call is sent. */
   begin(task: number): void {
     this.#count += 1
     this.#begun.set(task, this.#count)

@@ -115,20 +115,17 @@ export class Reporter {
 const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
 
 export interface WorkProgress {
-  /** Tasks that this worker has completed. */
   readonly done: number
   /** Open tasks in all runs, or null until they are counted. */
   readonly left: number | null
   /** Tasks per second, across all workers. */
   readonly perSecond: number
   readonly flying: number
-  /** Balance in the newest answer. */
   readonly remaining: number | null
   /** Credits that can still be spent and what limits them, or null until known. */
   readonly spendable: Spendable | null
   /** Average cost of an answer, or null before the first answer. */
   readonly price: number | null
-  /** Reason why nothing is being bought. */
   readonly still: string | null
 }
 

@@ -20,21 +20,14 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Returns the summary without its last line: failures by code, latency, and expected and actual cost. */
-export function sumLines(summary: Summary): string[] {
-  const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
+/** Returns the summary without its last line: failures by code, and latency. */
+export function sumLines({ failures, latency_ms: { median, p95 } }: Summary): string[] {
   const lines: string[] = []
   const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
   if (codes.length > 0) lines.push(`failures in these runs: ${codes.join(', ')}`)
-  const { median, p95 } = latency
-  if (median === null || p95 === null) return lines
-  const bill =
-    expected === null
-      ? `${count(used, 'credit')} paid; no earlier price to compare with`
-      : `${count(expected, 'credit')} expected at earlier prices, ${formatNumber(used)} paid`
-  lines.push(
-    `answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile); ${bill}`,
-  )
+  if (median !== null && p95 !== null) {
+    lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile)`)
+  }
   return lines
 }
 
@@ -134,9 +127,6 @@ export interface Waiting {
   readonly until: string
 }
 
-/** Average price of a call in each price class. */
-export type Prices = ReadonlyMap<string, number>
-
 /** Window for measuring the rate. No rate is measured over less than `shortestMs`. */
 const paceMs = 60_000
 const shortestMs = 500
@@ -149,16 +139,12 @@ export class Tally {
   #used = 0
   #progress = performance.now()
   #charged = 0
-  #expected: number | null = 0
   #ends = [{ at: performance.now(), done: 0 }]
   /** Durations of paid requests, in microseconds. */
   readonly #latencies = createHistogram()
   calls = 0
-  /** Balance in the newest answer. */
   remaining: number | null = null
   reused = 0
-  /** Known prices, which are set before the first call. */
-  prices: Prices = new Map()
   /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
@@ -173,21 +159,17 @@ export class Tally {
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Records the duration of a paid request, in seconds. */
   took(seconds: number): void {
     this.#latencies.record(Math.max(1, Math.round(seconds * 1_000_000)))
   }
 
-  /** Counts a recorded call by its task's new state. The price class determines the expected cost. */
-  ended(state: string, kind = ''): void {
+  ended(state: string): void {
     if (state === 'answered' || state === 'failed' || state === 'unknown') this.#ended[state] += 1
     if (state === 'open') return
     this.#progress = performance.now()
     if (this.#progress - (this.#ends.at(-1)?.at ?? 0) >= shortestMs) {
       this.#ends.push({ at: this.#progress, done: this.done })
     }
-    const price = this.prices.get(kind)
-    this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 
   /** Tasks that this worker has completed. */
@@ -205,7 +187,6 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** Average cost of calls that reported a cost. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }
@@ -241,9 +222,6 @@ export class Tally {
       credits_used: this.#used,
       credits_remaining: this.remaining,
       waiting: this.waiting,
-      /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
-      credits_expected: this.#expected === null ? null : Math.round(this.#expected),
-      /** Unsuccessful tasks in this worker's runs, by error code. */
       failures: {} as Readonly<Record<string, number>>,
       /** Median and 95th percentile of call latency, or null without calls. */
       latency_ms: { median: this.#latencyMs(50), p95: this.#latencyMs(95) },

@@ -5,7 +5,6 @@ import { reaching, untilAnswered } from '../../base/database/trouble.ts'
 import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
-import { readFunds } from '../ledger/prices.ts'
 import type { Entry } from '../ledger/settle.ts'
 import { knownBalance, leftUnaffordable, activeStop } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
@@ -15,7 +14,7 @@ import { countFailures } from '../runs/waits.ts'
 import { idleMs, Upkeep, Waits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
 import { logFolder } from './write-ahead-log.ts'
-import type { Finish, Prices, Summary } from './summary.ts'
+import type { Finish, Summary } from './summary.ts'
 
 export type WorkOptions = WorkerOptions & {
   /** If true, the worker ends when no task is open or the account is stopped. */
@@ -23,7 +22,6 @@ export type WorkOptions = WorkerOptions & {
   readonly signal: AbortSignal
   /** Called when runs have ended. By default, these runs are closed and judged. */
   readonly afterRuns?: AfterRuns
-  /** Called several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
@@ -40,7 +38,6 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reach(() => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reach(() => Worker.open(mill, options))
-  worker.tally.prices = await reach(() => readPrices(mill))
   const upkeep = new Upkeep(worker, options.afterRuns ?? closeAndJudge)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
@@ -62,14 +59,6 @@ function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
-}
-
-/** Reads each price class's average price. */
-async function readPrices({ db, supplier }: Mill): Promise<Prices> {
-  const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
-  return new Map(
-    costs.flatMap(({ class: kind, average }) => (average === null ? [] : [[kind, average]])),
-  )
 }
 
 /** Reads the parts of the summary that only the database knows. */
@@ -109,7 +98,6 @@ function fallSilent({ outages, options }: Worker): void {
   outages.mark('the database', true)
 }
 
-/** Returns why a drain is over, or null. */
 async function drained(
   worker: Worker,
   { waits, options, open }: { waits: Waits; options: WorkOptions; open: boolean | null },

@@ -9,7 +9,6 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 import { answer, type Outcome, type Steps, stepsOf, type Tools } from '../../pipeline.ts'
 import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
-import type { Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
 import { anyLost, claimLost, type LostAnswer, saveReplay, takeTurn } from '../ledger/waiting.ts'
@@ -28,7 +27,6 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 
 export type WorkerOptions = Tools['options'] & {
   readonly lanes: number
-  /** Called when a new key is used. */
   readonly onKey?: (key: Secret) => void
 }
 
@@ -124,7 +122,6 @@ export class Worker implements Tools, DispatchOptions {
   readonly slots: number
   readonly #mostFlying: number
   #ending = false
-  /** Number of slices that are being processed. */
   handling = 0
   #lastSlice = performance.now()
   fatal: Error | null = null
@@ -202,7 +199,6 @@ export class Worker implements Tools, DispatchOptions {
     this.lost.end()
   }
 
-  /** Called after each attempt to reserve. */
   onGate({ affordable, reused }: Reserved): void {
     this.tally.reused += reused
     // Near the floor, there may be more lanes than affordable calls.
@@ -219,17 +215,15 @@ export class Worker implements Tools, DispatchOptions {
     }
   }
 
-  /** Number of lanes that are free for a call. */
   free(): number {
     const room = this.#mostFlying - this.dispatch.flying
     return this.brake.allow(Math.max(0, Math.min(this.lanes.free(), room)))
   }
 
-  onEnded(task: Task, state: string): void {
-    this.tally.ended(state, task.class)
+  onEnded(state: string): void {
+    this.tally.ended(state)
   }
 
-  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   onTrouble(error: unknown): number {
     const trouble = isFatal(error) ? 'data' : troubleOf(error)
     if (trouble === 'away') this.outages.markDatabase(true, this.options.report)
@@ -325,7 +319,7 @@ class LostAnswers {
     const asked = { ...rest, id, queryId, suspect: false, refused: false }
     try {
       const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
-      this.#worker.onEnded(asked, outcome.state)
+      this.#worker.onEnded(outcome.state)
     } catch (error) {
       this.#worker.onTrouble(error)
     }

@@ -49,7 +49,6 @@ interface RecordHead extends Provenance {
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName
-  /** The reply without its body. */
   readonly reply: object
 }
 
@@ -64,7 +63,6 @@ interface LogOptions {
   /** Prefix of the file names, because several databases may share the folder. */
   readonly installation: string
   readonly provenance: Provenance
-  /** Disk space to allocate in advance. */
   readonly bytes: number
 }
 
@@ -164,13 +162,11 @@ export class WriteAheadLog {
   }
 }
 
-/** One of a log's files. */
 class Segment {
   readonly file: string
   #handle: number
   #generation = 0
   #pending = 0
-  /** Offset of the next record. */
   end = 0
   /** True if a reply was appended after the last flush began. */
   dirty = false
@@ -385,7 +381,6 @@ function ifThere<T>(look: () => T): T | null {
   }
 }
 
-/** Returns the folder for the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }

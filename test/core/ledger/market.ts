@@ -281,5 +281,5 @@ export class Market {
 }
 
 function atOnce(task: Settlement['tasks'][number]): Settlement['tasks'][number] {
-  return { ...task, wait_ms: task.wait_ms === undefined ? undefined : 0 }
+  return task.wait_ms === undefined ? task : { ...task, wait_ms: 0 }
 }
