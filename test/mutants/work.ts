@@ -164,8 +164,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'one bad entry takes the others along',
-        find: 'if (batch.length === 1) return',
-        put: 'if (batch.length < 1000) return',
+        find: 'batch.length === 1) return',
+        put: 'batch.length < 1000) return',
       },
       {
         name: 'a database that is away counts as a fault of the entry',

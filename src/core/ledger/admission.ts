@@ -2,6 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
+import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
@@ -117,10 +118,7 @@ class AdmissionCheck {
     return alone
   }
 
-  /**
-   * Returns the limit that a call of `size` credits would exceed: a budget of the run, list, day or month, the floor,
-   * or the credits needed for more urgent tasks.
-   */
+  /** Returns the first limit that a call of `size` credits would exceed. */
   #limitReached(
     request: CallRequest,
     { bound, size, alone }: { bound: Bound; size: number; alone: boolean },
@@ -139,10 +137,7 @@ class AdmissionCheck {
     return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
   }
 
-  /**
-   * Credits provably available above the floor for a number of further calls, after deducting expected external spend,
-   * or null if a new balance must be learned first.
-   */
+  /** Credits provably available for further calls, or null if a new balance must be learned first. */
   #roomFor({ calls, alone }: { readonly calls: number; readonly alone: boolean }): number | null {
     const { account, costs, rules } = this
     const { floor } = rules
@@ -241,24 +236,21 @@ export interface RunBudgetUse extends BudgetUse {
 }
 
 /** Inputs to the decision, apart from the account. */
-export interface Rules {
+export interface Rules extends Pick<
+  Config,
+  'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight'
+> {
   readonly now: number
   readonly floor: number
   /** False for a test account, because its credits never run out. */
   readonly counts: boolean
   /** Fingerprint of the API key to be used. */
   readonly key: string
-  readonly dailyBudget: number | null
   readonly day: string
   readonly dayEnds: number
-  readonly monthlyBudget: number | null
   /** First day of the current budget month. */
   readonly month: string
   readonly monthEnds: number
-  /** Maximum number of calls per second, across all workers. */
-  readonly rateLimit: number | null
-  /** Maximum number of calls in flight, across all workers. */
-  readonly mostInFlight: number | null
   /** Returns the first plan renewal after a time, or null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
 }
@@ -348,9 +340,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/**
- * True if the balance is unknown or old, or the plan was renewed. A call may then go out alone to learn the balance.
- */
+/** True if a call may go out alone to learn the balance: it is unknown or old, or the plan was renewed. */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true

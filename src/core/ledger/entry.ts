@@ -154,10 +154,7 @@ function nothingKnown(call: CallName) {
   } as const
 }
 
-/**
- * Builds an entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the
- * query is not bought again.
- */
+/** Builds an entry without rows. The answer then counts as unreadable, so the query is not bought again. */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
   if (entry.answer === null || search === null) return null
@@ -165,10 +162,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
   return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
 }
 
-/**
- * Builds an entry for an answer that the database rejects as a whole. Keeps the body and the cost, drops the rows, and
- * records the reason in the task.
- */
+/** Builds an entry that keeps an answer's body and cost, drops its rows, and records the reason in the task. */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)

@@ -33,10 +33,7 @@ function findAbandoned(db: Database, after: number) {
 
 const largestSkewMs = 5_000
 
-/**
- * Throws if this host's clock is wrong, because its worker would treat other workers' jobs as stalled, and run its own
- * jobs at the wrong time.
- */
+/** Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled. */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
   const { seconds } = await db
@@ -63,10 +60,7 @@ interface LeaseOptions {
 
 const together = 100
 
-/**
- * A worker's lease. Until it expires, other workers leave the worker's calls alone. The lease is tracked on the
- * database's clock and on both clocks of this machine.
- */
+/** A worker's lease. Until it expires by the database's or this machine's clocks, others leave its calls alone. */
 export class Lease {
   readonly worker: number
   /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
@@ -116,9 +110,7 @@ export class Lease {
     await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
-  /**
-   * Gives up calls of workers with an expired lease. These calls may have been charged, but nobody awaits the answers.
-   */
+  /** Gives up calls of workers with an expired lease. They may have been charged, but nobody awaits the answers. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0

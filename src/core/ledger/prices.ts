@@ -62,10 +62,7 @@ export interface Bound {
   readonly unseen: boolean
 }
 
-/**
- * Bounds a call's cost. A new price class gets twice the highest cost of all classes. A class with few known costs gets
- * an extra margin while there are enough credits.
- */
+/** Bounds a call's cost. A new price class gets twice the highest cost of all classes. */
 export function boundOf(costs: Costs, name: string): Bound {
   const cost = costs.get(name)
   if (cost === undefined || cost.seen === 0) {

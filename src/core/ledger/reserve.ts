@@ -22,10 +22,7 @@ import { readWaiting, type WaitingTask } from './waiting.ts'
 const mostTries = 12
 const contendedMs = 20
 
-/**
- * Reserves credits for calls that are about to be sent. Reads and decides without locks, and then writes with one
- * statement. If anything has changed, starts over.
- */
+/** Reads and decides without locks, and writes with one statement. If anything has changed, starts over. */
 export async function reserve(
   db: Database,
   spender: Spender,

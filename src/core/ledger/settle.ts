@@ -281,10 +281,11 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
     await saveSettlement(db, settlementOf(rules, { matched, changes, jitter }), storing(answers))
   }
   return {
-    recorded: known.map(({ call }): SettledCall => ({
+    recorded: known.map(({ call }) => ({
       call: call.id,
       task: call.task_id,
       state: changes.get(call.task_id)?.state ?? call.state,
+      /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
       waitMs: changes.get(call.task_id)?.wait_ms ?? null,
     })),
     // Entries for calls that are missing because the database was restored or is a different one.
@@ -326,13 +327,7 @@ export interface SettlementRules {
 }
 
 /** State of a call's task after the call was recorded. */
-export interface SettledCall {
-  readonly call: number
-  readonly task: number
-  readonly state: string
-  /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
-  readonly waitMs: number | null
-}
+export type SettledCall = Awaited<ReturnType<typeof settleOnce>>['recorded'][number]
 
 export interface Matched {
   readonly entry: Entry
@@ -341,10 +336,7 @@ export interface Matched {
   readonly estimate?: number
 }
 
-/**
- * Matches entries to the call rows. `matched` contains entries with new information, one per call. `strangers` contains
- * entries whose calls are not in the database.
- */
+/** Matches entries to the call rows. `matched` has one entry with new information for each call. */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
   const known = entries.flatMap((entry): Matched[] => {

@@ -84,10 +84,7 @@ export async function leftUnaffordable(
   return left?.by ?? null
 }
 
-/**
- * Reported balance, for display: the lowest balance in the answers that arrived while the newest call was in flight.
- * The ledger itself uses the lower, provable balance.
- */
+/** Reported balance, for display. The ledger itself uses the lower, provable balance. */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
   from calls c

@@ -11,10 +11,7 @@ const mostAgain = 8
 /** Time that the last request for a lost answer may take. */
 const lastOneMs = 60_000
 
-/**
- * Unreadable calls `c` whose answers account `a` may request again. For a repeated idempotency key, the API returns the
- * same answer and charges only once.
- */
+/** Unreadable calls `c` whose answers account `a` may request again. The API charges only once. */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null

@@ -140,10 +140,7 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
   }
 }
 
-/**
- * Compares a run with earlier runs of its list. Without earlier runs, a run is suspect only if nearly all of its
- * answers are wrong. A deviation that three consecutive runs have in common becomes the new normal.
- */
+/** Compares a run with earlier runs. A deviation that three consecutive runs have in common becomes normal. */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
   return rules.flatMap((rule): Finding[] => {

@@ -1,6 +1,8 @@
 // Quarantine: stores the results of judgements, with people's decisions that override them.
 
 import type { Database } from '../../base/database/database.ts'
+import type { Insertable } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
@@ -8,12 +10,7 @@ import type { JudgedNight, NightJudgement } from './health.ts'
 interface RunJudgement {
   readonly night: JudgedNight
   readonly judgement: NightJudgement
-  readonly evidence: readonly {
-    readonly rule: string
-    readonly score: number
-    readonly usual: number | null
-    readonly verdict: string
-  }[]
+  readonly evidence: readonly Omit<Insertable<DB['night_evidence']>, 'run_id'>[]
   readonly doubts: readonly Doubt[]
 }
 

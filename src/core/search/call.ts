@@ -68,10 +68,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    /**
-     * Makes a call. Never throws, because every outcome is a reply. With idempotency keys, a repeated call is charged
-     * once.
-     */
+    /** Makes a call. Never throws, because every outcome is a reply. */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
@@ -309,10 +306,7 @@ const longestIdleMs = 30_000
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/**
- * Maximum size of response headers. A gateway's cookies and tracing headers may be this large, and the client's default
- * of 16 kB would lose paid answers.
- */
+/** Maximum size of response headers. With the client's default of 16 kB, cookies could lose a paid answer. */
 const longestHeader = 64 * 1024
 
 /** Connects sockets that skip an unsolicited `100 Continue`, which the client would reject, losing a paid answer. */

@@ -46,10 +46,7 @@ function nameOf(value: unknown): string {
 /** Maximum nesting of a body. No answer is that deep, and recursive readers must not overflow the stack. */
 const deepest = 64
 
-/**
- * Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. Returns the
- * number of characters replaced by U+FFFD, and the reason why the value cannot be stored, or null.
- */
+/** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */
 function clean(given: unknown, escapes: boolean) {
   const found = { replaced: 0, problem: null as string | null }
   const cleanText = (text: string) =>

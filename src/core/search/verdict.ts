@@ -13,10 +13,7 @@ export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'
   /** Reason why there is no answer: a code and a sentence, for display only. */
   readonly code: string | null
   readonly message: string | null
-  /**
-   * Wait that the API names. For `faulty`, it only delays this task's next try: a 5xx reply may have been charged, so
-   * it is not a request to slow down.
-   */
+  /** Wait that the API names. A 5xx reply may have been charged, so its wait delays only this task's next try. */
   readonly waitMs: number | null
 }
 
@@ -124,10 +121,7 @@ interface Consequence {
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /**
-   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge counts as a price
-   * in its price class.
-   */
+  /** Charge to assume if the body reports none. `priced`: unknown, but a reported charge counts as a price. */
   readonly money: 'priced' | 'free' | 'unknown'
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }

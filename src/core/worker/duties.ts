@@ -124,9 +124,7 @@ export class Upkeep {
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /**
-   * Closes runs that are still open: slices that end at the same time may each assume that another slice is the last.
-   */
+  /** Closes runs whose last slices ended at the same time and each assumed that another slice was the last. */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -198,40 +196,34 @@ function isTest(key: Secret): boolean {
 const quietMs = 3_000
 const lookMs = 3_000
 
+export type Waits = ReturnType<typeof watchWaits>
+
 /** Reports why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
-export class Waits {
-  readonly #worker: Worker
-  #said = new Set<string>()
-  #waits: readonly Wait[] = []
-  #lookAt = 0
-
-  constructor(worker: Worker) {
-    this.#worker = worker
-  }
-
-  async look(): Promise<void> {
-    const { mill, lease, dispatch, tally, options } = this.#worker
-    const now = performance.now()
-    if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
-    if (now < this.#lookAt) return
-    this.#lookAt = now + lookMs
-    this.#waits = await readWaits(mill.db, lease.worker).catch((error: unknown) => {
-      if (troubleOf(error) === 'data') throw error
-      return []
-    })
-    for (const wait of this.#waits)
-      if (!this.#said.has(keyOf(wait))) options.report(describeWait(wait))
-    this.#said = new Set(this.#waits.map(keyOf))
-  }
-
-  /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
-  async longPause(): Promise<Waiting | null> {
-    const [wait, ...others] = this.#waits
-    if (wait?.kind !== 'pause' || others.length > 0) return null
-    const { db, config } = this.#worker.mill
-    if (wait.ms <= config.stallMs) return null
-    const { tasks, query, until } = wait
-    return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
+export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
+  const { db, config } = mill
+  let said = new Set<string>()
+  let waits: readonly Wait[] = []
+  let lookAt = 0
+  return {
+    look: async () => {
+      const now = performance.now()
+      if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
+      if (now < lookAt) return
+      lookAt = now + lookMs
+      waits = await readWaits(db, lease.worker).catch((error: unknown) => {
+        if (troubleOf(error) === 'data') throw error
+        return []
+      })
+      for (const wait of waits) if (!said.has(keyOf(wait))) options.report(describeWait(wait))
+      said = new Set(waits.map(keyOf))
+    },
+    /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
+    longPause: async (): Promise<Waiting | null> => {
+      const [wait, ...others] = waits
+      if (wait?.kind !== 'pause' || others.length > 0 || wait.ms <= config.stallMs) return null
+      const { tasks, query, until } = wait
+      return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
+    },
   }
 }
 

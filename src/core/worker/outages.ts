@@ -72,10 +72,7 @@ export class Brake {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /**
-   * Returns why a call must not be sent any more, or null. `term` is the lease as it was before the reservation: if it
-   * expired before the next renewal, the call may have been given up.
-   */
+  /** Returns why a call must not be sent any more, or null. `term` is the lease before the reservation. */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
     if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'

@@ -38,10 +38,7 @@ export async function settleAbandonedLogs(
 }
 
 /** Returns the replies in a log that are new to the ledger, by account, and how many belong to no known call. */
-async function readEntries(
-  { db }: Mill,
-  { replies }: LogContent,
-): Promise<{ entries: ReadonlyMap<number, Entry[]>; strangers: number }> {
+async function readEntries({ db }: Mill, { replies }: LogContent) {
   const ids = replies.map(({ call }) => call.id)
   const rows = await db
     .selectFrom('calls')

@@ -11,7 +11,7 @@ import type { Mill } from '../mill.ts'
 import { type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
 import type { Consumer } from '../queue/slice-jobs.ts'
 import { countFailures } from '../runs/waits.ts'
-import { idleMs, Upkeep, Waits } from './duties.ts'
+import { idleMs, Upkeep, type Waits, watchWaits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
 import { logFolder } from './write-ahead-log.ts'
 import type { Finish, Summary } from './summary.ts'
@@ -72,7 +72,7 @@ async function askTables({ mill: { db }, spender, tally }: Worker): Promise<Part
 }
 
 async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions): Promise<Finish> {
-  const waits = new Waits(worker)
+  const waits = watchWaits(worker)
   const look = async () => {
     const open = await upkeep.look()
     if (open === true && options.drain) await waits.look()

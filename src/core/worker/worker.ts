@@ -118,7 +118,7 @@ export class Worker implements Tools, DispatchOptions {
   readonly batch: Batch
   readonly steps = stepsOf(this)
   readonly dispatch = new Dispatch(this)
-  readonly lost: LostAnswers
+  readonly lost: ReturnType<typeof askForLostAnswers>
   readonly slots: number
   readonly #mostFlying: number
   #ending = false
@@ -150,7 +150,7 @@ export class Worker implements Tools, DispatchOptions {
       outages: this.outages,
       nudge: this.nudge,
     })
-    this.lost = new LostAnswers(this)
+    this.lost = askForLostAnswers(this)
   }
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
@@ -234,10 +234,7 @@ export class Worker implements Tools, DispatchOptions {
 
 const busyDelayMs = 2_000
 
-/**
- * Ends a slice's round. Open tasks return in a job for the next round, which is delayed if a task waits for a call by
- * another worker.
- */
+/** Ends a slice's round. Open tasks return in a delayed job if a task waits for a call by another worker. */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,
@@ -255,85 +252,66 @@ const everyMs = 500
  * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. A repeated request
  * shows how a lost call ended, and no query is bought twice.
  */
-class LostAnswers {
-  readonly #worker: Worker
-  readonly #timer: NodeJS.Timeout
-  /**
-   * Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
-   * workers applies.
-   */
-  #replayMs: number | null | undefined = undefined
-  #looking = false
-  #ended = false
+function askForLostAnswers(worker: Worker) {
+  const { steps, log, keyCheck } = worker
+  const { db, config } = worker.mill
+  const { account } = worker.spender
+  // Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
+  // workers applies.
+  let replayMs: number | null | undefined
+  let looking = false
+  let ended = false
 
-  constructor(worker: Worker) {
-    this.#worker = worker
-    this.#timer = setInterval(() => void this.#look(), everyMs)
-  }
-
-  /** Learns from a reply whether the API repeats answers, and for how long. */
-  readReply(reply: Reply): void {
-    if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
-    // A proxy's reply does not show whether the API repeats answers.
-    if (reply.replayMs === null && reply.status !== 200) return
-    this.#replayMs = reply.replayMs
-    const { mill, spender } = this.#worker
-    saveReplay(mill.db, spender.account, reply.replayMs).catch((error: unknown) => {
-      this.#replayMs = undefined
-      this.#worker.onTrouble(error)
-    })
-  }
-
-  /** True while a lost answer may still arrive. A drain waits for it. */
-  async hopes(): Promise<boolean> {
-    const { mill, spender } = this.#worker
-    return this.#replayMs !== null && (await anyLost(mill.db, spender.account))
-  }
-
-  end(): void {
-    this.#ended = true
-    clearInterval(this.#timer)
-  }
-
-  async #look(): Promise<void> {
-    const { db, config } = this.#worker.mill
-    const { account } = this.#worker.spender
-    const perSecond = config.rateLimit
-    const lanes = this.#worker.free()
-    if (this.#looking || this.#replayMs === null || lanes <= 0) return
-    this.#looking = true
-    try {
-      if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
-      const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
-      if (!this.#ended) for (const one of lost) void this.#ask(one)
-    } catch (error) {
-      this.#worker.onTrouble(error)
-    } finally {
-      this.#looking = false
-    }
-  }
-
-  async #ask(lost: LostAnswer): Promise<void> {
-    const { steps } = this.#worker
-    const { call, mark, task: id, query_id: queryId, ...rest } = lost
-    const asked = { ...rest, id, queryId, suspect: false, refused: false }
-    try {
-      const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
-      this.#worker.onEnded(outcome.state)
-    } catch (error) {
-      this.#worker.onTrouble(error)
-    }
-  }
-
-  /**
-   * Stores only answers, because a rejection does not show how the first request ended: the API may have sent it before
-   * it looked up the idempotency key.
-   */
-  readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
-    const { steps, log, keyCheck } = this.#worker
+  // Only answers are stored, because a rejection does not show how the first request ended: the API may have sent it
+  // before it looked up the idempotency key.
+  const store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return steps.store(bought)
     log.settle([bought.call.id])
     keyCheck.forget(bought.task.id)
     return { state: 'open', waitMs: null }
+  }
+  const ask = async ({ call, mark, task: id, query_id: queryId, ...rest }: LostAnswer) => {
+    const asked = { ...rest, id, queryId, suspect: false, refused: false }
+    try {
+      const outcome = await answer(asked, { id: call, mark }, { ...steps, store })
+      worker.onEnded(outcome.state)
+    } catch (error) {
+      worker.onTrouble(error)
+    }
+  }
+  const look = async () => {
+    const perSecond = config.rateLimit
+    const lanes = worker.free()
+    if (looking || replayMs === null || lanes <= 0) return
+    looking = true
+    try {
+      if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
+      const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
+      if (!ended) for (const one of lost) void ask(one)
+    } catch (error) {
+      worker.onTrouble(error)
+    } finally {
+      looking = false
+    }
+  }
+  const timer = setInterval(() => void look(), everyMs)
+  return {
+    /** Learns from a reply whether the API repeats answers, and for how long. */
+    readReply: (reply: Reply) => {
+      if (reply.kind !== 'response' || reply.replayMs === replayMs) return
+      // A proxy's reply does not show whether the API repeats answers.
+      if (reply.replayMs === null && reply.status !== 200) return
+      replayMs = reply.replayMs
+      saveReplay(db, account, replayMs).catch((error: unknown) => {
+        replayMs = undefined
+        worker.onTrouble(error)
+      })
+    },
+    /** True while a lost answer may still arrive. A drain waits for it. */
+    hopes: async () => replayMs !== null && (await anyLost(db, account)),
+    end: () => {
+      ended = true
+      clearInterval(timer)
+    },
   }
 }

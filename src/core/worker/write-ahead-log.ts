@@ -22,7 +22,7 @@ import {
   writevSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { codeOf, Misuse, Unreachable } from '../../base/errors.ts'
 import type { Provenance } from '../ledger/entry.ts'
@@ -50,12 +50,6 @@ interface RecordHead extends Provenance {
   readonly crc: number
   readonly call: CallName
   readonly reply: object
-}
-
-interface LoggedReply {
-  readonly call: CallName
-  readonly reply: Reply
-  readonly provenance: Provenance
 }
 
 interface LogOptions {
@@ -279,38 +273,28 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
   return total
 }
 
-export interface LogContent {
-  readonly file: string
-  readonly replies: readonly LoggedReply[]
-  /** Number of corrupt replies, usually because of a power failure. */
-  readonly torn: number
-}
+export type LogContent = ReturnType<typeof readSegment>
 
 /** Reads the logs of dead workers: logs whose process is gone, and logs from other hosts with an old mtime. */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },
-): readonly LogContent[] {
+): LogContent[] {
   const names = ifThere(() => readdirSync(folder)) ?? []
   return names
     .filter((name) => name.startsWith(`${installation}-`) && name.endsWith(suffix))
-    .filter((name) => isAbandoned(join(folder, name), { name, installation, leaseMs }))
-    .flatMap((name) => {
-      const file = join(folder, name)
+    .map((name) => join(folder, name))
+    .filter((file) => isAbandoned(file, installation, leaseMs))
+    .flatMap((file) => {
       const bytes = ifThere(() => readFileSync(file))
       return bytes === null ? [] : [readSegment(file, bytes)]
     })
 }
 
-/**
- * True if a log is abandoned. A process in another container may have the same pid, but a recent mtime shows that the
- * log's own process is alive.
- */
-function isAbandoned(
-  file: string,
-  { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
-): boolean {
+/** True if a log's process is gone. A recent mtime shows that a process in another container is alive. */
+function isAbandoned(file: string, installation: string, leaseMs: number): boolean {
   if (ownFiles.has(file)) return false
+  const name = basename(file)
   const [, pid] = /-(\d+)-[a-z0-9]+\.wal$/.exec(name) ?? []
   const here = pid !== undefined && name.startsWith(`${installation}-${hostname()}-${pid}-`)
   if (here && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true
@@ -327,8 +311,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function readSegment(file: string, bytes: Buffer): LogContent {
-  const replies: LoggedReply[] = []
+function readSegment(file: string, bytes: Buffer) {
+  const replies: { call: CallName; reply: Reply; provenance: Provenance }[] = []
+  // Number of corrupt replies, usually because of a power failure.
   let torn = 0
   let at = 0
   for (let first: RecordHead | null = null; ;) {
@@ -399,10 +384,7 @@ export function expectLogFolder(mill: Mill): void {
   }
 }
 
-/**
- * Opens a worker's log with space for all answers that may wait at once. If there is too little space, throws before
- * anything is bought.
- */
+/** Opens a worker's log, or throws before anything is bought if answers might not find space in it. */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)
   const bytes = answers * bytesOfAnswer
