@@ -431,7 +431,7 @@ export interface RequestedTask {
   readonly priority: number
 }
 
-export interface ReadyTask extends RequestedTask {
+interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 

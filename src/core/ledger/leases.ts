@@ -15,22 +15,6 @@ export interface Clocks {
   readonly wall: number
 }
 
-/** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
-function findAbandoned(db: Database, after: number) {
-  return db
-    .selectFrom('calls')
-    .innerJoin('workers', 'workers.id', 'calls.worker')
-    .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
-    .where('calls.outcome', 'is', null)
-    .where('calls.id', '>', after)
-    .where((eb) =>
-      eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
-    )
-    .orderBy('calls.id')
-    .limit(together)
-    .execute()
-}
-
 const largestSkewMs = 5_000
 
 /** Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled. */
@@ -116,7 +100,18 @@ export class Lease {
     let after = 0
     // Gives up all calls in one go, because a worker with hundreds of lanes leaves hundreds of calls.
     for (let found = together; found === together; reaped += found) {
-      const abandoned = await findAbandoned(this.#options.db, after)
+      const abandoned = await this.#options.db
+        .selectFrom('calls')
+        .innerJoin('workers', 'workers.id', 'calls.worker')
+        .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
+        .where('calls.outcome', 'is', null)
+        .where('calls.id', '>', after)
+        .where((eb) =>
+          eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
+        )
+        .orderBy('calls.id')
+        .limit(together)
+        .execute()
       for (const account of new Set(abandoned.map((call) => call.account))) {
         const lost = abandoned.filter((call) => call.account === account)
         await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))
@@ -127,11 +122,7 @@ export class Lease {
     return reaped
   }
 
-  /**
-   * Releases in-flight calls whose reservations this worker gave up, because these calls will never be sent. Leaves all
-   * other calls alone: a call from a copy of the database may have been charged, even if this process does not know the
-   * call.
-   */
+  /** Releases calls that this worker gave up and never sent. Calls from a copied database may be charged, and stay. */
   async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
@@ -143,10 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /**
-   * Counts this worker's in-flight calls in the database, except those that it gave up. If this process has no calls in
-   * flight, any such calls mean that the database was restored.
-   */
+  /** Counts in-flight calls in the database, without those given up. In an idle worker, they prove a restored database. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))

@@ -55,15 +55,10 @@ export interface ReportedCosts extends Peak {
 }
 
 /** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
-export interface Bound {
-  readonly alone: number
-  /** This bound is higher than `alone` while few costs in the price class are known. */
-  readonly among: number
-  readonly unseen: boolean
-}
+export type Bound = ReturnType<typeof boundOf>
 
 /** Bounds a call's cost. A new price class gets twice the highest cost of all classes. */
-export function boundOf(costs: Costs, name: string): Bound {
+export function boundOf(costs: Costs, name: string) {
   const cost = costs.get(name)
   if (cost === undefined || cost.seen === 0) {
     const dearest = dearestOfAll(costs)
@@ -75,7 +70,7 @@ export function boundOf(costs: Costs, name: string): Bound {
 }
 
 /** Returns the highest bounds of all classes, or null if no cost is known. */
-export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
+export function dearestOfAll(costs: Costs) {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
   const bounds = seen.map((cost) => {
@@ -89,7 +84,7 @@ export function dearestOfAll(costs: Costs): { alone: number; among: number } | n
   }
 }
 
-function boundOfSeen(cost: Cost): { alone: number; among: number } {
+function boundOfSeen(cost: Cost) {
   if (cost.seen < constants.trustedAfter) {
     // Only the first calls may be free, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)

@@ -9,7 +9,13 @@ import { type StoredAnswer, storing } from '../answers/store.ts'
 import { constants } from './account.ts'
 import { takeRuns } from './books.ts'
 import { higher, noPeak, type ReportedCosts } from './prices.ts'
-import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
+import {
+  type ChangedTask,
+  type Effect,
+  nextTry,
+  type Patience,
+  type Tries,
+} from './retry-policy.ts'
 
 /** A finished call, which may have been given up earlier, with its effect on the credits. */
 export interface FinishedCall {
@@ -176,7 +182,7 @@ function applySignal(change: Change, signal: Signal): void {
 /** Error code raised by a statement if the books have changed. */
 export const booksChanged = 'QM001'
 
-export interface OpenCall {
+export interface OpenCall extends Tries {
   readonly id: number
   readonly mark: string | null
   readonly outcome: string | null
@@ -193,10 +199,6 @@ export interface OpenCall {
   /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly run_id: number
-  readonly state: string
-  readonly attempts: number
-  readonly ambiguous: number
-  readonly deaths: number
 }
 
 /** Reads an account's finished calls without locking any row. */

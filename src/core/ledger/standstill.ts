@@ -94,15 +94,6 @@ export const shownBalance = sql<number | null>`(
     and c.finished_at >= a.obs_at
 )`
 
-export async function knownBalance(db: Database, account: number): Promise<number | null> {
-  const known = await db
-    .selectFrom('accounts as a')
-    .select(shownBalance.as('balance'))
-    .where('a.id', '=', account)
-    .executeTakeFirst()
-  return known?.balance ?? null
-}
-
 /** Floor in force for an account `a`: the highest floor of its live workers, or null if no worker is alive. */
 export const floorInForce = sql<number | null>`(
     select max(w.floor)

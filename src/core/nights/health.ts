@@ -118,16 +118,10 @@ const figureColumns = sql`
 // A run that was cancelled or has no answers is no evidence of normal values or of a change in them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
-export interface NightsBefore {
-  readonly usual: readonly NightFigures[]
-  /** The two previous runs, unusual or not, newest first. */
-  readonly last: readonly NightFigures[]
-}
+export type NightsBefore = Awaited<ReturnType<typeof readNightsBefore>>
 
-export async function readNightsBefore(
-  db: Database,
-  { id, list }: EndedRun,
-): Promise<NightsBefore> {
+/** Reads the usual runs before a run, and the two previous runs, unusual or not, newest first. */
+export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
   const { rows: usual } = await usualNights(
     sql<number>`${list}::bigint`,
     sql<number>`${id}::bigint`,

@@ -48,7 +48,8 @@ export async function saveJudgement(
     }
     const whole = marks.find(({ search_id: answer }) => answer === null)
     const single = whole === undefined ? doubts : []
-    const quarantined = await fillQuarantine(trx, { run, why: reasons[0] ?? null, single, marks })
+    const why = reasons[0] ?? null
+    const quarantined = await fillQuarantine(trx, { run, marks }, { why, single })
     return { ...judgement, quarantined }
   })
 }
@@ -80,15 +81,12 @@ function decided(run: number, judgement: NightJudgement, marks: readonly Standin
   }
 }
 
-interface Filling {
-  readonly run: number
-  readonly why: string | null
-  readonly single: readonly Doubt[]
-  readonly marks: readonly StandingMark[]
-}
-
 /** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
-async function fillQuarantine(trx: Database, { run, why, single, marks }: Filling) {
+async function fillQuarantine(
+  trx: Database,
+  { run, marks }: { run: number; marks: readonly StandingMark[] },
+  { why, single }: { why: string | null; single: readonly Doubt[] },
+) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
   )

@@ -195,17 +195,14 @@ export class Dispatch {
   }
 }
 
-interface Leftover {
-  readonly open: number
-  /** True if some open tasks wait for a call by another worker. */
-  readonly busy: boolean
-}
+type Leftover = Pick<Countdown, 'open' | 'busy'>
 
 /** Counts down the tasks in a delivery, for the slice that waits for them. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
   open: number
+  /** True if some open tasks wait for a call by another worker. */
   busy: boolean
 }
 

@@ -6,10 +6,11 @@ import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
 import type { Entry } from '../ledger/settle.ts'
-import { knownBalance, leftUnaffordable, activeStop } from '../ledger/standstill.ts'
+import { leftUnaffordable, activeStop } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
 import { type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
 import type { Consumer } from '../queue/slice-jobs.ts'
+import { readAccount } from '../runs/status.ts'
 import { countFailures } from '../runs/waits.ts'
 import { idleMs, Upkeep, type Waits, watchWaits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
@@ -62,10 +63,11 @@ function reachUntil(end: number, signal: AbortSignal) {
 }
 
 /** Reads the parts of the summary that only the database knows. */
-async function askTables({ mill: { db }, spender, tally }: Worker): Promise<Partial<Summary>> {
+async function askTables({ mill: { db, supplier }, tally }: Worker): Promise<Partial<Summary>> {
+  const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
   const failures = await countFailures(db, [...tally.runs])
   return {
-    credits_remaining: await knownBalance(db, spender.account),
+    credits_remaining: account?.remaining ?? null,
     run_failures: Object.values(failures).reduce((sum, tasks) => sum + tasks, 0),
     failures,
   }
@@ -85,17 +87,15 @@ async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions):
     looking ??= look()
     const finish = await within(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
-    else if (!options.signal.aborted) fallSilent(worker)
+    else if (!options.signal.aborted) {
+      if (!worker.outages.away('the database'))
+        options.report('the database does not answer and is treated as unreachable')
+      worker.outages.mark('the database', true)
+    }
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
     if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
-}
-
-function fallSilent({ outages, options }: Worker): void {
-  if (!outages.away('the database'))
-    options.report('the database does not answer and is treated as unreachable')
-  outages.mark('the database', true)
 }
 
 async function drained(
