@@ -253,7 +253,6 @@ const everyMs = 500
  * shows how a lost call ended, and no query is bought twice.
  */
 function askForLostAnswers(worker: Worker) {
-  const { steps, log, keyCheck } = worker
   const { db, config } = worker.mill
   const { account } = worker.spender
   // Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
@@ -261,24 +260,6 @@ function askForLostAnswers(worker: Worker) {
   let replayMs: number | null | undefined
   let looking = false
   let ended = false
-
-  // Only answers are stored, because a rejection does not show how the first request ended: the API may have sent it
-  // before it looked up the idempotency key.
-  const store: Steps['store'] = async (bought): Promise<Outcome> => {
-    if (bought.verdict.kind === 'answered') return steps.store(bought)
-    log.settle([bought.call.id])
-    keyCheck.forget(bought.task.id)
-    return { state: 'open', waitMs: null }
-  }
-  const ask = async ({ call, mark, task: id, query_id: queryId, ...rest }: LostAnswer) => {
-    const asked = { ...rest, id, queryId, suspect: false, refused: false }
-    try {
-      const outcome = await answer(asked, { id: call, mark }, { ...steps, store })
-      worker.onEnded(outcome.state)
-    } catch (error) {
-      worker.onTrouble(error)
-    }
-  }
   const look = async () => {
     const perSecond = config.rateLimit
     const lanes = worker.free()
@@ -287,7 +268,7 @@ function askForLostAnswers(worker: Worker) {
     try {
       if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
       const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
-      if (!ended) for (const one of lost) void ask(one)
+      if (!ended) for (const one of lost) void askAgain(worker, one)
     } catch (error) {
       worker.onTrouble(error)
     } finally {
@@ -313,5 +294,27 @@ function askForLostAnswers(worker: Worker) {
       ended = true
       clearInterval(timer)
     },
+  }
+}
+
+async function askAgain(
+  worker: Worker,
+  { call, mark, task: id, query_id: queryId, ...rest }: LostAnswer,
+): Promise<void> {
+  const { steps, log, keyCheck } = worker
+  // Only answers are stored, because a rejection does not show how the first request ended: the API may have sent it
+  // before it looked up the idempotency key.
+  const store: Steps['store'] = async (bought): Promise<Outcome> => {
+    if (bought.verdict.kind === 'answered') return steps.store(bought)
+    log.settle([bought.call.id])
+    keyCheck.forget(bought.task.id)
+    return { state: 'open', waitMs: null }
+  }
+  const asked = { ...rest, id, queryId, suspect: false, refused: false }
+  try {
+    const outcome = await answer(asked, { id: call, mark }, { ...steps, store })
+    worker.onEnded(outcome.state)
+  } catch (error) {
+    worker.onTrouble(error)
   }
 }

@@ -16,8 +16,8 @@ class Slow {
     reserve: () => new Promise((resolve) => (this.#open = resolve)),
     call: async () => unsent('ENDING'),
     parse: () => bought(1, unsent('ENDING')).verdict,
-    store: (bought) => {
-      this.stored.push(bought)
+    store: (one) => {
+      this.stored.push(one)
       return new Promise<Outcome>((resolve) => {
         this.#written.push(() => resolve({ state: 'open', waitMs: null }))
       })
