@@ -13,7 +13,6 @@ const beside: NightlyParts = {
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
   sendNotices: async (...args) =>
     (await import('../src/features/notifications/news.ts')).sendBeforeEnd(...args),
-  desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
 await runCommand<NightlyFlags>(
@@ -26,13 +25,11 @@ await runCommand<NightlyFlags>(
       'npm run nightly -- --show                   lists schedules with their next times and last outcomes',
       'npm run nightly -- --once                   runs what is due and exits, for cron or a systemd timer',
       'npm run -s nightly -- --show --json',
-      'npm run nightly -- --desk                   also serves the desk',
     ],
     define: (program) =>
       program
         .option('--show', 'list the schedules and exit')
         .option('--once', 'run what is due and exit')
-        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)')
         .option('--file <path>', 'path of another schedules file'),
   },
   async () => {

@@ -9,7 +9,6 @@ const beside: WorkParts = {
     (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
   monitor: async (...args) =>
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
-  desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
 await runCommand<WorkFlags>(
@@ -22,13 +21,11 @@ await runCommand<WorkFlags>(
       'npm run work -- --drain                     ends when no tasks are open',
       'npm run -s work -- --drain --json           the same, with its totals as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',
-      'npm run work -- --desk                      also serves the desk',
     ],
     define: (program) =>
       program
         .option('--drain', 'end when no tasks are open or the account is stopped')
-        .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
-        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)'),
+        .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)'),
   },
   async () => {
     const { runWork } = await import('../src/core/worker/command.ts')

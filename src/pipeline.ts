@@ -94,52 +94,39 @@ export function stepsOf(tools: Tools): Steps {
   // The worker's lease right before each task's reservation.
   const terms = new Map<number, Clocks>()
   return {
-    reserve: (tasks) => reserveTasks(tools, tasks, terms),
-    call: (task, name) => request(tools, { task, name }, terms),
+    reserve: async (tasks) => {
+      const { mill, options, spender, outages, lease } = tools
+      options.at?.('before_reserve')
+      const { term } = lease
+      const reserved = await reserve(mill.db, spender, tasks.map(requestOf))
+      outages.markDatabase(false, options.report)
+      for (const id of reserved.granted.keys()) terms.set(id, term)
+      if (reserved.granted.size > 0) options.at?.('reserved')
+      return reserved
+    },
+    call: async (task, name) => {
+      const term = terms.get(task.id) ?? tools.lease.term
+      terms.delete(task.id)
+      const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
+      // The lane is free long before the answer is stored. Lanes that become free at about the same time reserve
+      // together.
+      setTimeout(tools.nudge, gatherMs)
+      await yieldInTurn()
+      return reply
+    },
     parse: (reply, query) => judge(reply, query, tools.mill.supplier.origin),
-    store: (bought) => store(tools, bought),
+    store: async (bought) => {
+      const { mill, options, tally, brake, batch, keyCheck } = tools
+      if (bought.verdict.kind !== 'unsent') options.at?.('replied')
+      brake.applyReply(bought)
+      const verdict = await keyCheck.confirm(bought)
+      tally.reply(verdict)
+      const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
+      brake.recorded(bought.verdict)
+      options.at?.('stored')
+      return recorded
+    },
   }
-}
-
-async function reserveTasks(
-  tools: Tools,
-  tasks: readonly Task[],
-  terms: Map<number, Clocks>,
-): Promise<Reserved> {
-  const { mill, options, spender, outages, lease } = tools
-  options.at?.('before_reserve')
-  const { term } = lease
-  const reserved = await reserve(mill.db, spender, tasks.map(requestOf))
-  outages.markDatabase(false, options.report)
-  for (const id of reserved.granted.keys()) terms.set(id, term)
-  if (reserved.granted.size > 0) options.at?.('reserved')
-  return reserved
-}
-
-async function request(
-  tools: Tools,
-  { task, name }: { task: Task; name: CallName },
-  terms: Map<number, Clocks>,
-): Promise<Reply> {
-  const term = terms.get(task.id) ?? tools.lease.term
-  terms.delete(task.id)
-  const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-  // The lane is free long before the answer is stored. Lanes that become free at about the same time reserve together.
-  setTimeout(tools.nudge, gatherMs)
-  await yieldInTurn()
-  return reply
-}
-
-async function store(tools: Tools, bought: Bought): Promise<Outcome> {
-  const { mill, options, tally, brake, batch, keyCheck } = tools
-  if (bought.verdict.kind !== 'unsent') options.at?.('replied')
-  brake.applyReply(bought)
-  const verdict = await keyCheck.confirm(bought)
-  tally.reply(verdict)
-  const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
-  brake.recorded(bought.verdict)
-  options.at?.('stored')
-  return recorded
 }
 
 /** Sends a call's paid request, unless an earlier reply or an outage holds it back. */

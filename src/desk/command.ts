@@ -40,17 +40,6 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
 
-/** Starts the desk within a worker or scheduler process. The desk then serves only this machine. */
-export async function startDeskBeside(
-  ground: { config: Config; report: (line: string) => void },
-  typed: string | true,
-): Promise<OpenDesk> {
-  const port = typed === true ? usualPort : (wholeFlag('desk', typed, highestPort) ?? usualPort)
-  const desk = await serveDesk({ ...ground, ...readPlace({}, String), port })
-  ground.report(`the desk is at ${desk.url}`)
-  return desk
-}
-
 /** Reads the address to listen on. An address that other machines can reach requires a password. */
 function readPlace(
   { port, host = '127.0.0.1', passwordFile, publicUrl }: DeskFlags,

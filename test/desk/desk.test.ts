@@ -36,15 +36,6 @@ describe('the command', () => {
     expect((await desk.ended).code).toBe(0)
   })
 
-  test.each([['work'], ['nightly']])('%s serves it as well, on this machine only', async (name) => {
-    const running = start(name, ['--desk', '0'], env)
-    const line = await running.line('the desk is at')
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? ''
-    expect((await fetch(url)).status).toBe(200)
-    running.kill('SIGTERM')
-    expect((await running.ended).code).toBe(0)
-  })
-
   test('requires a password file for other machines, and a long password', async () => {
     const short = join(home, 'short')
     writeFileSync(short, 'secret\n')

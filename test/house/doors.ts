@@ -46,7 +46,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'table',
     'values',
   ],
-  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights'],
+  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights'],
   'core/queue': ['minute-clock', 'open-slices', 'queue', 'refill', 'slice-jobs'],
   'core/runs': [
     'status-command',

@@ -430,7 +430,7 @@ export const ledgerMutants: readonly Mutant[] = [
       },
       {
         name: 'a worker takes over the entry of another one with its number',
-        find: "\n    .where('host', '=', host)\n    .where('pid', '=', pid)",
+        find: "\n      .where('host', '=', hostname())\n      .where('pid', '=', process.pid)",
         put: '',
       },
     ],

@@ -97,18 +97,18 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'logs of dead workers are not settled before their calls are given up',
-        find: '    await settleAbandonedLogs(mill, rules, options.report)\n',
+        find: '    await settleAbandonedLogs(mill, spender, options.report)\n',
         put: '',
       },
       {
         name: 'nobody gives up the calls of dead workers',
-        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(rules)',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(spender)',
         put: '',
       },
       {
         name: 'workers are given up right after an outage',
-        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(rules)',
-        put: 'await lease.reap(rules)',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(spender)',
+        put: 'await lease.reap(spender)',
       },
       {
         name: 'calls are given up before the lease is renewed',
@@ -117,7 +117,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'nobody releases what was given up',
-        find: '    await lease.release(rules, spender.givenUp)\n',
+        find: '    await lease.release(spender)\n',
         put: '',
       },
       {
@@ -164,8 +164,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'one bad entry takes the others along',
-        find: 'if (batch.length === 1) return',
-        put: 'if (batch.length < 1000) return',
+        find: 'batch.length === 1) return',
+        put: 'batch.length < 1000) return',
       },
       {
         name: 'a database that is away counts as a fault of the entry',

@@ -24,9 +24,9 @@ export function paid(callId: number, body: string | Buffer | object, query = ask
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const receivedAt = new Date('2026-11-21T12:00:00.123Z')
   const response = { status: 200, body: bytes, truncated: false, receivedAt }
-  const verdict = judge({ kind: 'response', retryAfter: null, replayMs: null, ...response }, query)
-  if (verdict.kind !== 'answered') throw new Error(`expected an answer, got ${verdict.kind}`)
-  const { answer } = verdict
+  const reply = { kind: 'response', retryAfter: null, replayMs: null, ...response } as const
+  const { kind, answer } = judge(reply, query)
+  if (answer === null) throw new Error(`expected an answer, got ${kind}`)
   const search = {
     taskId: callId * 10,
     queryId: queryId(queryKey(query)),

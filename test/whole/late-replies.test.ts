@@ -30,7 +30,7 @@ async function openWorker({ account: name }: { account?: string } = {}) {
   const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
   /** Calls of this worker by outcome, after it has released those that it gave up. */
   const outcomes = async () => {
-    await lease.release(rules, spender.givenUp)
+    await lease.release(spender)
     const found = await sql<{ outcome: string | null }>`
       select outcome from calls where worker = ${lease.worker} order by id`.execute(mill.db)
     return found.rows.map(({ outcome }) => outcome)

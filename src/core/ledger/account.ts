@@ -17,9 +17,7 @@ export interface Account {
   readonly seen: BalanceReading | null
   /** True if a balance lower than `seen` may have been reported later, but the record of that report was lost. */
   readonly doubted: boolean
-  /**
-   * Credits used by calls that ended after the call that reported `seen` had started. `seen` may exclude these credits.
-   */
+  /** Credits used by calls that ended after the call of `seen` had started, which `seen` may exclude. */
   readonly spentSince: number
   /** Balances reported since shortly before the call that reported `seen` started, or null before the first report. */
   readonly reported: ReportedBalances | null
@@ -86,15 +84,9 @@ export const constants = {
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
-  /**
-   * Number of costs in a price class from which their maximum is trusted as a bound. The maximum is then taken over at
-   * least this many recent costs.
-   */
+  /** Number of costs from which their maximum is trusted as a bound, and over which the maximum is taken. */
   trustedAfter: 30,
-  /**
-   * Factor by which an outlier exceeds the next highest cost. An outlier is seen only once, and is ignored when
-   * bounding a call that goes out alone.
-   */
+  /** Factor by which an outlier, seen once, exceeds the next cost. A call that goes out alone ignores outliers. */
   oddFactor: 10,
   /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
   youngFactor: 4,
@@ -198,10 +190,7 @@ function runBudgets(db: Database) {
     .orderBy('runs.id')
 }
 
-/**
- * Sets each run's total budget. Returns false and changes nothing if a run has already used more, because workers may
- * be buying at the same time.
- */
+/** Sets each run's total budget, or returns false and changes nothing if a run has already used more. */
 export function setRunBudgets(
   db: Database,
   runs: readonly number[],
@@ -240,10 +229,7 @@ export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
-/**
- * Sets a list's monthly budget, or removes it for null. Throws if the list has already used more in the month of `day`
- * or of an open run.
- */
+/** Sets or removes a list's monthly budget. Throws if a month of `day` or of an open run has already used more. */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },

@@ -2,6 +2,7 @@
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { count, formatNumber } from '../../base/cli/text.ts'
+import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
@@ -23,7 +24,7 @@ export function admit(
     rules,
   }: { requests: readonly CallRequest[]; budgets: ReadonlyMap<number, RunBudgetUse>; rules: Rules },
 ) {
-  const check = new AdmissionCheck({ account, costs, budgets, rules })
+  const check = new AdmissionCheck(account, costs, { budgets, rules })
   const stop = stopFor(account, rules)
   if (stop !== null) return check.decide(stop)
   for (const request of requests) {
@@ -33,7 +34,7 @@ export function admit(
   return check.decide(requests.length === check.grants.length ? { kind: 'none' } : check.deferral())
 }
 
-class AdmissionCheck implements AdmissionState {
+class AdmissionCheck {
   readonly grants: GrantedCall[] = []
   account: Account
   readonly costs: Map<string, Cost>
@@ -45,7 +46,11 @@ class AdmissionCheck implements AdmissionState {
   #rateWait = 0
   #probeWait = 0
 
-  constructor({ account, costs, budgets, rules }: AdmissionState) {
+  constructor(
+    account: Account,
+    costs: Costs,
+    { budgets, rules }: { budgets: ReadonlyMap<number, RunBudgetUse>; rules: Rules },
+  ) {
     this.account = inPeriod(account, rules)
     this.costs = new Map(costs)
     this.budgets = new Map(budgets)
@@ -99,11 +104,11 @@ class AdmissionCheck implements AdmissionState {
     const bound = boundOf(this.costs, request.class)
     // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
     if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'
-    const limit = limitReached(this, request, { bound, size: bound.among, alone: false })
+    const limit = this.#limitReached(request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
     const waits = this.account.inFlight > 0 && isTrusted(this.account, this.rules)
     if (waits || isSpent(limit)) return limit
-    const alone = limitReached(this, request, { bound, size: bound.alone, alone: true })
+    const alone = this.#limitReached(request, { bound, size: bound.alone, alone: true })
     if (alone === null) {
       this.#single = true
       return this.#grant(request, bound.alone)
@@ -111,6 +116,37 @@ class AdmissionCheck implements AdmissionState {
     if (alone === 'floor' && this.#mayProbe(bound.alone))
       return this.#grantProbe(request, bound.alone)
     return alone
+  }
+
+  /** Returns the first limit that a call of `size` credits would exceed. */
+  #limitReached(
+    request: CallRequest,
+    { bound, size, alone }: { bound: Bound; size: number; alone: boolean },
+  ): Limit | null {
+    const { budgets, rules } = this
+    const use = budgets.get(request.run)
+    const short = (one: BudgetUse) => !covers(one, bound, size)
+    if (use !== undefined && short(use)) return use.reserved === 0 ? 'run_spent' : 'reserved'
+    const list = use?.list ?? null
+    if (list !== null && short(list)) return list.reserved === 0 ? 'list_spent' : 'reserved'
+    const { reserved, daySpent, monthSpent } = this.account
+    if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
+    if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
+    const room = this.#roomFor({ calls: 1, alone })
+    if (room === null || room < size) return 'floor'
+    return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
+  }
+
+  /** Credits provably available for further calls, or null if a new balance must be learned first. */
+  #roomFor({ calls, alone }: { readonly calls: number; readonly alone: boolean }): number | null {
+    const { account, costs, rules } = this
+    const { floor } = rules
+    const low = lowestBalance(account)
+    if (low === null || isStale(account, rules)) return null
+    const { drainedFloor } = account
+    const drained = drainedFloor !== null && floor >= drainedFloor
+    const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
+    return low - floor - kept - externalPerCall(account, alone) * (account.inFlight + calls)
   }
 
   #mayProbe(bound: number): boolean {
@@ -178,7 +214,7 @@ class AdmissionCheck implements AdmissionState {
   /** Number of calls that the balance currently allows. */
   #affordable(): number {
     if (!this.rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomFor(this, { calls: 0, alone: false })
+    const room = this.#roomFor({ calls: 0, alone: false })
     const dearest = dearestOfAll(this.costs)?.alone ?? constants.firstBound
     const each = dearest + externalPerCall(this.account, false)
     return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.account.inFlight)
@@ -200,32 +236,26 @@ export interface RunBudgetUse extends BudgetUse {
 }
 
 /** Inputs to the decision, apart from the account. */
-export interface Rules {
+export interface Rules extends Pick<
+  Config,
+  'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight'
+> {
   readonly now: number
   readonly floor: number
   /** False for a test account, because its credits never run out. */
   readonly counts: boolean
   /** Fingerprint of the API key to be used. */
   readonly key: string
-  readonly dailyBudget: number | null
   readonly day: string
   readonly dayEnds: number
-  readonly monthlyBudget: number | null
   /** First day of the current budget month. */
   readonly month: string
   readonly monthEnds: number
-  /** Maximum number of calls per second, across all workers. */
-  readonly rateLimit: number | null
-  /** Maximum number of calls in flight, across all workers. */
-  readonly mostInFlight: number | null
   /** Returns the first plan renewal after a time, or null if renewals are unknown. */
   readonly renewalAfter: (time: number) => number | null
 }
 
-export interface GrantedCall {
-  readonly task: number
-  readonly run: number
-  readonly class: string
+export interface GrantedCall extends Omit<CallRequest, 'urgentElsewhere'> {
   readonly bound: number
   readonly seq: number
   readonly startTotal: number
@@ -258,13 +288,6 @@ type Limit =
   | 'in_flight'
   | 'floor'
 
-interface AdmissionState {
-  readonly account: Account
-  readonly costs: Costs
-  readonly budgets: ReadonlyMap<number, RunBudgetUse>
-  readonly rules: Rules
-}
-
 /** Returns the reason why no calls may go out, or null if calls may go out. */
 function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
@@ -285,28 +308,6 @@ function stopFor(
   return null
 }
 
-/**
- * Returns the limit that a call of `size` credits would exceed: a budget of the run, list, day or month, the floor, or
- * the credits needed for more urgent tasks.
- */
-function limitReached(
-  { account, costs, budgets, rules }: AdmissionState,
-  request: CallRequest,
-  { bound, size, alone }: { bound: Bound; size: number; alone: boolean },
-): Limit | null {
-  const use = budgets.get(request.run)
-  const short = (one: BudgetUse) => !covers(one, bound, size)
-  if (use !== undefined && short(use)) return use.reserved === 0 ? 'run_spent' : 'reserved'
-  const list = use?.list ?? null
-  if (list !== null && short(list)) return list.reserved === 0 ? 'list_spent' : 'reserved'
-  const { reserved, daySpent, monthSpent } = account
-  if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
-  if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
-  const room = roomFor({ account, costs, budgets, rules }, { calls: 1, alone })
-  if (room === null || room < size) return 'floor'
-  return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
-}
-
 interface BudgetUse {
   readonly budget: number | null
   readonly spent: number
@@ -316,33 +317,9 @@ interface BudgetUse {
 function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: number): boolean {
   if (budget === null) return true
   const left = budget - spent - reserved
-  return left >= need(bound, size, { left, idle: reserved === 0 })
-}
-
-/**
- * Returns the credits that a budget must have left for a call. If the budget has no other reservations, the smaller
- * bound suffices. If the price is also unknown, any remaining credits suffice.
- */
-function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
-  if (!idle) return size
-  return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
-}
-
-/**
- * Credits provably available above the floor for a number of further calls, after deducting expected external spend, or
- * null if a new balance must be learned first.
- */
-function roomFor(
-  { account, costs, rules }: AdmissionState,
-  { calls, alone }: { readonly calls: number; readonly alone: boolean },
-): number | null {
-  const { floor } = rules
-  const low = lowestBalance(account)
-  if (low === null || isStale(account, rules)) return null
-  const { drainedFloor } = account
-  const drained = drainedFloor !== null && floor >= drainedFloor
-  const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
-  return low - floor - kept - externalPerCall(account, alone) * (account.inFlight + calls)
+  if (reserved > 0) return left >= size
+  // Without other reservations, the smaller bound suffices. If the price is also unknown, any remaining credits suffice.
+  return left >= bound.alone || (bound.unseen && left > 0)
 }
 
 /** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */
@@ -363,9 +340,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/**
- * True if the balance is unknown or old, or the plan was renewed. A call may then go out alone to learn the balance.
- */
+/** True if a call may go out alone to learn the balance: it is unknown or old, or the plan was renewed. */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
@@ -456,7 +431,7 @@ export interface RequestedTask {
   readonly priority: number
 }
 
-export interface ReadyTask extends RequestedTask {
+interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
@@ -516,12 +491,4 @@ export async function countUrgent(
     counts.set(priority, row?.count ?? 0)
   }
   return counts
-}
-
-/** Adds the number of more urgent tasks outside this decision to each request. */
-export function requestsOf(
-  ready: readonly ReadyTask[],
-  urgent: ReadonlyMap<number, number>,
-): CallRequest[] {
-  return ready.map((task) => ({ ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }))
 }

@@ -42,26 +42,21 @@ export interface Provenance {
 const unreachableWaitMs = 2_000
 
 export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
-  const { verdict, reply } = bought
-  const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
-  const remaining = 'creditsRemaining' in verdict ? verdict.creditsRemaining : null
+  const { call, verdict, reply } = bought
+  const { creditsUsed, creditsRemaining, code, message } = verdict
+  const ending = endingOf(verdict)
   return {
-    call: bought.call,
-    ending: endingOf(verdict, used, remaining),
-    effect: effectOf(verdict, used),
+    ...{ call, ending, creditsUsed, creditsRemaining, code, message },
+    effect: effectOf(verdict, ending),
     signal: signalOf(verdict),
     httpStatus: reply.kind === 'unsent' ? null : reply.status,
-    creditsUsed: used,
-    creditsRemaining: remaining,
-    code: 'code' in verdict ? verdict.code : null,
-    message: 'message' in verdict ? verdict.message : null,
     answer: answerOf(bought, provenance),
   }
 }
 
-function endingOf(verdict: Verdict, used: number | null, remaining: number | null): CallEnding {
-  if (verdict.kind === 'unsent') return { kind: 'unsent' }
-  const { money } = policy[verdict.kind]
+function endingOf({ kind, creditsUsed: used, creditsRemaining: remaining }: Verdict): CallEnding {
+  if (kind === 'unsent') return { kind }
+  const { money } = policy[kind]
   if (used !== null) return { kind: 'settled', used, remaining, priced: money === 'priced' }
   if (money === 'priced' && remaining !== null) {
     return { kind: 'settled', used: 0, remaining, priced: false, unbilled: true }
@@ -70,47 +65,35 @@ function endingOf(verdict: Verdict, used: number | null, remaining: number | nul
   return { kind: 'unknown' }
 }
 
-function effectOf(verdict: Verdict, used: number | null): Effect {
+function effectOf(verdict: Verdict, ending: CallEnding): Effect {
   const { task } = policy[verdict.kind]
+  const reason = { code: verdict.code ?? '', message: verdict.message ?? '' }
   switch (task) {
     case 'answered':
-      return { kind: 'answered' }
+      return { kind: task }
     case 'fail':
-      return { kind: 'fail', ...reasonFor(verdict) }
+      return { kind: task, ...reason }
     case 'keep':
-      return { kind: 'keep', waitMs: verdict.kind === 'unsent' ? unreachableWaitMs : null }
-    case 'retry':
-      return {
-        kind: 'retry',
-        ambiguous: endingOf(verdict, used, null).kind === 'unknown',
-        death: false,
-        waitMs: waitOf(verdict),
-        ...reasonFor(verdict),
-      }
+      return { kind: task, waitMs: verdict.kind === 'unsent' ? unreachableWaitMs : null }
+    case 'retry': {
+      const ambiguous = ending.kind === 'unknown'
+      return { kind: task, ambiguous, death: false, waitMs: verdict.waitMs, ...reason }
+    }
     default:
       throw unhandled('task', task)
   }
 }
 
-function reasonFor(verdict: Verdict): { code: string; message: string } {
-  if (verdict.kind === 'answered') return { code: '', message: '' }
-  return { code: verdict.code, message: verdict.message }
-}
-
-function waitOf(verdict: Verdict): number | null {
-  return 'waitMs' in verdict ? verdict.waitMs : null
-}
-
 /** Returns what a verdict says about the whole account: a reason to stop, or that the API answered. */
-function signalOf(verdict: Verdict): Entry['signal'] {
-  const { stops, task } = policy[verdict.kind]
+function signalOf({ kind, waitMs }: Verdict): Entry['signal'] {
+  const { stops, task } = policy[kind]
   switch (stops) {
     case 'auth':
       return 'key_refused'
     case 'credit_floor':
       return 'no_credit'
     case 'rate':
-      return { waitMs: waitOf(verdict) }
+      return { waitMs }
     case null:
       return task === 'answered' ? 'welcome' : null
     default:
@@ -130,9 +113,9 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
     truncated: reply.kind === 'response' ? reply.truncated : true,
     body,
     search:
-      verdict.kind === 'answered'
-        ? { taskId: task.id, queryId: task.queryId, ...provenance, answer: verdict.answer }
-        : null,
+      verdict.answer === null
+        ? null
+        : { taskId: task.id, queryId: task.queryId, ...provenance, answer: verdict.answer },
   } satisfies StoredAnswer
 }
 
@@ -171,10 +154,7 @@ function nothingKnown(call: CallName) {
   } as const
 }
 
-/**
- * Builds an entry without rows, for an answer whose rows the database rejects. The answer counts as unreadable, so the
- * query is not bought again.
- */
+/** Builds an entry without rows. The answer then counts as unreadable, so the query is not bought again. */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
   if (entry.answer === null || search === null) return null
@@ -182,10 +162,7 @@ export function withoutRows(entry: Entry, error: unknown): Entry | null {
   return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
 }
 
-/**
- * Builds an entry for an answer that the database rejects as a whole. Keeps the body and the cost, drops the rows, and
- * records the reason in the task.
- */
+/** Builds an entry that keeps an answer's body and cost, drops its rows, and records the reason in the task. */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)

@@ -15,73 +15,9 @@ export interface Clocks {
   readonly wall: number
 }
 
-/** Inserts a worker with its first lease, and returns the worker's id. */
-export async function openWorker(
-  db: Database,
-  { account, key, host, pid, floor, lanes, leaseMs }: WorkerStart,
-): Promise<number> {
-  const { id } = await db
-    .insertInto('workers')
-    .values({
-      account_id: account,
-      ...{ key: key ?? null, host, pid, floor, concurrency: lanes },
-      lease_until: clockIn(leaseMs),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  return id
-}
-
-interface WorkerStart extends Omit<WorkerName, 'id'> {
-  readonly account: number
-  /** Fingerprint of the key in use. */
-  readonly key?: string
-  readonly floor: number
-  readonly lanes: number
-  readonly leaseMs: number
-}
-
-/** Updates a worker's row. A restored database reuses ids, so the host and the process id must match too. */
-function updateWorker(db: Database, { id, host, pid }: WorkerName) {
-  return db
-    .updateTable('workers')
-    .where('id', '=', id)
-    .where('host', '=', host)
-    .where('pid', '=', pid)
-}
-
-interface WorkerName {
-  readonly id: number
-  readonly host: string
-  readonly pid: number
-}
-
-export async function closeWorker(db: Database, worker: WorkerName): Promise<void> {
-  await updateWorker(db, worker).set({ stopped_at: clock }).execute()
-}
-
-/** Finds calls in flight whose worker's lease has expired, oldest first, with their accounts. */
-function findAbandoned(db: Database, after: number) {
-  return db
-    .selectFrom('calls')
-    .innerJoin('workers', 'workers.id', 'calls.worker')
-    .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
-    .where('calls.outcome', 'is', null)
-    .where('calls.id', '>', after)
-    .where((eb) =>
-      eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
-    )
-    .orderBy('calls.id')
-    .limit(together)
-    .execute()
-}
-
 const largestSkewMs = 5_000
 
-/**
- * Throws if this host's clock is wrong, because its worker would treat other workers' jobs as stalled, and run its own
- * jobs at the wrong time.
- */
+/** Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled. */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
   const { seconds } = await db
@@ -96,14 +32,19 @@ export async function refuseSkew(db: Database): Promise<void> {
   )
 }
 
-type LeaseOptions = { readonly db: Database } & Omit<WorkerStart, 'host' | 'pid'>
+interface LeaseOptions {
+  readonly db: Database
+  readonly account: number
+  /** Fingerprint of the key in use. */
+  readonly key?: string
+  readonly floor: number
+  readonly lanes: number
+  readonly leaseMs: number
+}
 
 const together = 100
 
-/**
- * A worker's lease. Until it expires, other workers leave the worker's calls alone. The lease is tracked on the
- * database's clock and on both clocks of this machine.
- */
+/** A worker's lease. Until it expires by the database's or this machine's clocks, others leave its calls alone. */
 export class Lease {
   readonly worker: number
   /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
@@ -119,41 +60,58 @@ export class Lease {
     this.term = termOf(asked, options.leaseMs)
   }
 
+  /** Inserts a worker with its first lease. */
   static async open(options: LeaseOptions): Promise<Lease> {
     const asked = readClocks()
-    const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
-    return new Lease(worker, options, asked)
+    const { db, account, key = null, floor, lanes, leaseMs } = options
+    const { id } = await db
+      .insertInto('workers')
+      .values({
+        account_id: account,
+        ...{ key, host: hostname(), pid: process.pid, floor, concurrency: lanes },
+        lease_until: clockIn(leaseMs),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow()
+    return new Lease(id, options, asked)
   }
 
-  /** True if a call that starts now ends within the given term. */
   covers(callMs: number, term: Clocks): boolean {
     return coversCall(term, readClocks(), callMs)
   }
 
-  /** Extends the lease. */
   async beat(): Promise<void> {
     const asked = readClocks()
-    const { db, leaseMs } = this.#options
-    const { numUpdatedRows } = await updateWorker(db, this.#name)
+    const { leaseMs } = this.#options
+    const { numUpdatedRows } = await this.#updateRow()
       .set({ key: this.key, lease_until: clockIn(leaseMs) })
       .executeTakeFirst()
     if (numUpdatedRows === 0n) throw setBack(`worker ${this.worker} is missing`)
     this.term = termOf(asked, leaseMs)
   }
 
-  close(): Promise<void> {
-    return closeWorker(this.#options.db, this.#name)
+  async close(): Promise<void> {
+    await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
-  /**
-   * Gives up calls of workers with an expired lease. These calls may have been charged, but nobody awaits the answers.
-   */
+  /** Gives up calls of workers with an expired lease. They may have been charged, but nobody awaits the answers. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
     // Gives up all calls in one go, because a worker with hundreds of lanes leaves hundreds of calls.
     for (let found = together; found === together; reaped += found) {
-      const abandoned = await findAbandoned(this.#options.db, after)
+      const abandoned = await this.#options.db
+        .selectFrom('calls')
+        .innerJoin('workers', 'workers.id', 'calls.worker')
+        .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
+        .where('calls.outcome', 'is', null)
+        .where('calls.id', '>', after)
+        .where((eb) =>
+          eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
+        )
+        .orderBy('calls.id')
+        .limit(together)
+        .execute()
       for (const account of new Set(abandoned.map((call) => call.account))) {
         const lost = abandoned.filter((call) => call.account === account)
         await settleCalls(this.#options.db, { ...rules, account }, lost.map(lostCall))
@@ -164,12 +122,8 @@ export class Lease {
     return reaped
   }
 
-  /**
-   * Releases in-flight calls whose reservations this worker gave up, because these calls will never be sent. Leaves all
-   * other calls alone: a call from a copy of the database may have been charged, even if this process does not know the
-   * call.
-   */
-  async release(rules: SettlementRules, givenUp: Set<string>): Promise<void> {
+  /** Releases calls that this worker gave up and never sent. Calls from a copied database may be charged, and stay. */
+  async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
       .select(['id', 'mark'])
@@ -180,10 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /**
-   * Counts this worker's in-flight calls in the database, except those that it gave up. If this process has no calls in
-   * flight, any such calls mean that the database was restored.
-   */
+  /** Counts in-flight calls in the database, without those given up. In an idle worker, they prove a restored database. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))
@@ -194,11 +145,15 @@ export class Lease {
     return calls
   }
 
-  get #name(): WorkerName {
-    return { id: this.worker, host: hostname(), pid: process.pid }
+  /** Updates this worker's row. A restored database reuses ids, so the host and the process id must match too. */
+  #updateRow() {
+    return this.#options.db
+      .updateTable('workers')
+      .where('id', '=', this.worker)
+      .where('host', '=', hostname())
+      .where('pid', '=', process.pid)
   }
 
-  /** Selects this worker's calls that are in flight according to the database. */
   #inFlight() {
     return this.#options.db
       .selectFrom('calls')
@@ -221,7 +176,6 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
-/** Number of heartbeats per lease period. */
 export const beats = 6
 /** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
 const sparedBeats = 2

@@ -7,7 +7,6 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** Costs seen in a price class. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
@@ -37,7 +36,6 @@ export const unknownCost: Cost = {
   earlier: noPeak,
 }
 
-/** Merges two sets of costs, and keeps the two highest. */
 export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),
@@ -56,35 +54,11 @@ export interface ReportedCosts extends Peak {
   readonly tried: boolean
 }
 
-export function noCosts(name: string): ReportedCosts {
-  return { class: name, ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
-}
-
-/** Adds a cost, or a finished call that reported no cost. */
-export function addCost(
-  before: ReportedCosts,
-  price: number | null,
-  trial: boolean,
-): ReportedCosts {
-  const tried = before.tried || trial
-  if (price === null) return { ...before, tried }
-  const peak = higher(before, { first: price, second: 0, count: 1 })
-  return { ...before, ...peak, cheapest: Math.min(before.cheapest, price), tried }
-}
-
 /** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
-export interface Bound {
-  readonly alone: number
-  /** This bound is higher than `alone` while few costs in the price class are known. */
-  readonly among: number
-  readonly unseen: boolean
-}
+export type Bound = ReturnType<typeof boundOf>
 
-/**
- * Bounds a call's cost. A new price class gets twice the highest cost of all classes. A class with few known costs gets
- * an extra margin while there are enough credits.
- */
-export function boundOf(costs: Costs, name: string): Bound {
+/** Bounds a call's cost. A new price class gets twice the highest cost of all classes. */
+export function boundOf(costs: Costs, name: string) {
   const cost = costs.get(name)
   if (cost === undefined || cost.seen === 0) {
     const dearest = dearestOfAll(costs)
@@ -96,7 +70,7 @@ export function boundOf(costs: Costs, name: string): Bound {
 }
 
 /** Returns the highest bounds of all classes, or null if no cost is known. */
-export function dearestOfAll(costs: Costs): { alone: number; among: number } | null {
+export function dearestOfAll(costs: Costs) {
   const seen = [...costs.values()].filter((cost) => cost.seen > 0)
   if (seen.length === 0) return null
   const bounds = seen.map((cost) => {
@@ -110,7 +84,7 @@ export function dearestOfAll(costs: Costs): { alone: number; among: number } | n
   }
 }
 
-function boundOfSeen(cost: Cost): { alone: number; among: number } {
+function boundOfSeen(cost: Cost) {
   if (cost.seen < constants.trustedAfter) {
     // Only the first calls may be free, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)

@@ -7,7 +7,6 @@ import { setBack } from '../../base/database/trouble.ts'
 import { type Account, constants } from './account.ts'
 import {
   admit,
-  requestsOf,
   countUrgent,
   type Deferral,
   type Rules,
@@ -16,17 +15,14 @@ import {
   type RequestedTask,
 } from './admission.ts'
 import { type Books, readBooks, takeRuns } from './books.ts'
-import type { CallName } from './settle.ts'
+import type { CallName, SettlementRules } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
 const mostTries = 12
 const contendedMs = 20
 
-/**
- * Reserves credits for calls that are about to be sent. Reads and decides without locks, and then writes with one
- * statement. If anything has changed, starts over.
- */
+/** Reads and decides without locks, and writes with one statement. If anything has changed, starts over. */
 export async function reserve(
   db: Database,
   spender: Spender,
@@ -75,7 +71,6 @@ function nothing(deferral: Reserved['deferral']): Reserved {
 }
 
 export interface Reserved {
-  /** Calls that may be made now, by task. */
   readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
@@ -107,8 +102,9 @@ export function prepareAdmission(
   }: { requested: readonly RequestedTask[]; books: Books; tasks: readonly WaitingTask[] },
 ) {
   const found = new Map(tasks.map((task) => [task.id, task]))
+  const budgets = new Map(tasks.map((task) => [task.run_id, task]))
   const sorted = sortTasks(requested, found)
-  return { books, found, sorted, rules: rulesOf(spender, books) }
+  return { books, found, budgets, sorted, rules: rulesOf(spender, books) }
 }
 
 /** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
@@ -116,13 +112,12 @@ export function decideAdmission(
   inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
 ) {
-  const { books, found, sorted, rules } = inputs
-  const requests = requestsOf(sorted.ready, urgent)
-  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
-  return {
-    ...inputs,
-    admission: admit(books.account, books.costs, { requests, budgets, rules }),
-  }
+  const { books, budgets, sorted, rules } = inputs
+  const requests = sorted.ready.map((task) => {
+    return { ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }
+  })
+  const admission = admit(books.account, books.costs, { requests, budgets, rules })
+  return { ...inputs, admission }
 }
 
 export function reservedBy(
@@ -151,21 +146,14 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-/** The worker that reserves credits, with its account and rules. */
-export interface Spender extends Pick<
-  Rules,
-  'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight' | 'renewalAfter'
-> {
-  readonly account: number
+export interface Spender
+  extends
+    SettlementRules,
+    Pick<Rules, 'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight' | 'renewalAfter'> {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  /** Fingerprint of the key in use, which changes when the key file is replaced. */
-  key: string
-  readonly floor: number
-  /** Returns the day of an instant in the configured zone, and the end of that day. */
   readonly dayOf: (time: number) => { day: string; ends: number }
-  /** Returns the first day of the budget month that contains an instant, and the end of the month. */
   readonly monthOf: (time: number) => { month: string; ends: number }
   /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
@@ -178,7 +166,6 @@ type DecidedAdmission = ReturnType<typeof decideAdmission>
 /** A reservation: the rows to write, and the row versions that the decision is based on. */
 export type Reservation = NonNullable<ReturnType<typeof reservationOf>>
 
-/** Builds the reservation, or returns null if the decision changes nothing. */
 export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   const { admission, books, sorted } = decision
   const stops = stopsIn(decision)
@@ -194,11 +181,9 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     origin: spender.origin,
     api: spender.api,
     key: spender.key,
-    /** This worker's floor. */
     floor: spender.floor,
     /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
-    /** Maximum number of calls in flight across all workers, or null for no limit. */
     most_in_flight: decision.rules.mostInFlight,
     /** Credits that are expected to leave the balance without being billed, per call in flight. */
     external: admission.external,
@@ -261,12 +246,9 @@ function classesTried({ admission, books, rules }: DecidedAdmission): readonly s
 }
 
 function stopsIn({ admission: { deferral } }: DecidedAdmission) {
-  if (
-    deferral.kind !== 'stop' ||
-    (deferral.reason !== 'credit_floor' && deferral.reason !== 'budget')
-  )
-    return []
-  return [{ reason: deferral.reason, until_ms: deferral.until, detail: deferral.detail }]
+  if (deferral.kind !== 'stop') return []
+  const { reason, until, detail } = deferral
+  return reason === 'auth' || reason === 'rate' ? [] : [{ reason, until_ms: until, detail }]
 }
 
 function liftedStops({ admission, books }: DecidedAdmission) {
@@ -277,7 +259,7 @@ function liftedStops({ admission, books }: DecidedAdmission) {
 }
 
 /** Returns the tasks and runs as they were read. The reservation is written only if these rows are unchanged. */
-function basisOf({ admission, found, sorted }: DecidedAdmission) {
+function basisOf({ admission, found, budgets, sorted }: DecidedAdmission) {
   const reserved = new Map<number, number>()
   for (const { run, bound } of admission.grants) {
     reserved.set(run, (reserved.get(run) ?? 0) + bound)
@@ -287,7 +269,6 @@ function basisOf({ admission, found, sorted }: DecidedAdmission) {
   const granted = admission.grants.map(({ task }) => task)
   const touched = new Set([...reused, ...granted, ...unaffordable({ admission, sorted })])
   const tasks = [...found.values()].filter(({ id }) => touched.has(id))
-  const budgets = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
     tasks: tasks.map(({ id, version }) => ({ id, version, reused: reused.has(id) })),
     runs: [...reserved].map(([run, bound]) => ({

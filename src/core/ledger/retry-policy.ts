@@ -18,7 +18,6 @@ export type Effect =
       readonly kind: 'retry'
       /** True if the call may have been charged, but its answer could not be read. */
       readonly ambiguous: boolean
-      /** True if the worker died while the call was in flight. */
       readonly death: boolean
       readonly waitMs: number | null
       readonly code: string
@@ -29,10 +28,11 @@ export type Effect =
   /** The try does not count, because all workers are stopped or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
+/** A task's new values, by the names of their columns. */
 export interface ChangedTask extends Tries {
-  readonly waitMs: number | null
-  readonly code: string | null
-  readonly message: string | null
+  readonly wait_ms?: number
+  readonly error_code?: string
+  readonly error_message?: string
 }
 
 export interface Patience {
@@ -47,20 +47,19 @@ const longestRetryMs = 60_000
 
 /** Returns a task's state after one of its calls ended, or null if it does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
-  const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
       // A late answer completes a task that was given up, but not a cancelled or reused task.
       if (tries.state === 'cancelled' || tries.state === 'reused') return null
       if (tries.state === 'answered') return null
-      return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }
+      return { ...tries, state: 'answered', attempts: tries.attempts + 1 }
     case 'keep':
       if (tries.state !== 'open' || effect.waitMs === null) return null
-      return { ...quiet, waitMs: effect.waitMs }
+      return { ...tries, wait_ms: effect.waitMs }
     case 'fail': {
       if (tries.state !== 'open') return null
-      const { code, message } = effect
-      return { ...quiet, code, message, state: 'failed', attempts: tries.attempts + 1 }
+      const failed = { ...tries, state: 'failed', attempts: tries.attempts + 1 }
+      return { ...failed, error_code: effect.code, error_message: effect.message }
     }
     case 'retry':
       if (tries.state !== 'open') return null
@@ -80,15 +79,15 @@ function retry(
   const deaths = tries.deaths + (effect.death ? 1 : 0)
   const doubled = retryMs * 2 ** Math.min(attempts - 1, 10)
   const backoff = Math.min(longestRetryMs, doubled) * (1 + jitter / 2)
-  const { code, message } = effect
-  const next = { attempts, ambiguous, deaths, code, message }
+  const { code: error_code, message: error_message } = effect
+  const next = { attempts, ambiguous, deaths, error_code, error_message }
   if (deaths >= constants.deaths) {
     const poison = `${deaths} workers died while this query was in flight; the query may be the cause, so it is not retried`
-    return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message: poison }
+    return { ...next, state: 'unknown', error_code: 'POISON', error_message: poison }
   }
   if (ambiguous >= constants.unreadCalls || (effect.ambiguous && !rebuy)) {
-    return { ...next, state: 'unknown', waitMs: null }
+    return { ...next, state: 'unknown' }
   }
-  if (attempts >= constants.failedCalls) return { ...next, state: 'failed', waitMs: null }
-  return { ...next, state: 'open', waitMs: Math.max(effect.waitMs ?? 0, Math.round(backoff)) }
+  if (attempts >= constants.failedCalls) return { ...next, state: 'failed' }
+  return { ...next, state: 'open', wait_ms: Math.max(effect.waitMs ?? 0, Math.round(backoff)) }
 }

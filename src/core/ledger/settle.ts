@@ -8,8 +8,14 @@ import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
 import { constants } from './account.ts'
 import { takeRuns } from './books.ts'
-import { addCost, noCosts, type ReportedCosts } from './prices.ts'
-import { type ChangedTask, type Effect, nextTry, type Patience } from './retry-policy.ts'
+import { higher, noPeak, type ReportedCosts } from './prices.ts'
+import {
+  type ChangedTask,
+  type Effect,
+  nextTry,
+  type Patience,
+  type Tries,
+} from './retry-policy.ts'
 
 /** A finished call, which may have been given up earlier, with its effect on the credits. */
 export interface FinishedCall {
@@ -20,7 +26,6 @@ export interface FinishedCall {
   readonly entry: { readonly ending: CallEnding }
 }
 
-/** A call's effect on the credits. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
@@ -44,41 +49,45 @@ export type Signal =
   | { readonly kind: 'welcome' }
   | { readonly kind: 'wrong_answer' }
 
+export type Change = ReturnType<typeof noChange>
+
 /**
  * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
  * invalidate, so the account is not locked while the changes are computed.
  */
-export interface Change {
-  reserved: number
-  in_flight: number
-  uncertain: number
-  used: number
-  /** Credits that count toward both the day and the month. */
-  day_spent: number
-  /** Balance from the call that started last in the batch. */
-  newest: {
-    readonly seq: number
-    readonly started_at_ms: number
-    readonly start_total: number
-    readonly used: number
-    readonly remaining: number
-  } | null
-  /** Lowest reported balance, or null if none was reported. */
-  least: number | null
-  /** Credits used by answers without a balance. */
-  untold: number
-  prices: readonly ReportedCosts[]
-  refused_keys: readonly string[]
-  no_credit: { readonly seq: number; readonly started_at_ms: number } | null
-  slow_down: SlowDown | null
-  welcome: boolean
-  /** Number of answers to a different query. */
-  wrong_answers: number
+function noChange() {
+  return {
+    reserved: 0,
+    in_flight: 0,
+    uncertain: 0,
+    used: 0,
+    /** Credits that count toward both the day and the month. */
+    day_spent: 0,
+    newest: null as NewestBalance | null,
+    least: null as number | null,
+    /** Credits used by answers without a balance. */
+    untold: 0,
+    prices: [] as readonly ReportedCosts[],
+    refused_keys: [] as readonly string[],
+    no_credit: null as { readonly seq: number; readonly started_at_ms: number } | null,
+    slow_down: null as SlowDown | null,
+    welcome: false,
+    /** Number of answers to a different query. */
+    wrong_answers: 0,
+  }
+}
+
+/** Balance from the call that started last in the batch. */
+interface NewestBalance {
+  readonly seq: number
+  readonly started_at_ms: number
+  readonly start_total: number
+  readonly used: number
+  readonly remaining: number
 }
 
 /** Rate-limit responses, from one or more replies. */
 export interface SlowDown {
-  /** Start time of the newest call with a rate-limit response. */
   readonly started_at_ms: number
   /** Longest wait that a reply requested, or null if no reply named a wait. */
   readonly wait_ms: number | null
@@ -86,24 +95,8 @@ export interface SlowDown {
   readonly unnamed: boolean
 }
 
-/** Adds up the changes and signals from finished calls. */
 export function changeOf(ended: readonly FinishedCall[], signals: readonly Signal[]): Change {
-  const change: Change = {
-    reserved: 0,
-    in_flight: 0,
-    uncertain: 0,
-    used: 0,
-    day_spent: 0,
-    newest: null,
-    least: null,
-    untold: 0,
-    prices: sumCosts(ended),
-    refused_keys: [],
-    no_credit: null,
-    slow_down: null,
-    welcome: false,
-    wrong_answers: 0,
-  }
+  const change: Change = { ...noChange(), prices: sumCosts(ended) }
   for (const one of ended) book(change, one)
   for (const signal of signals) applySignal(change, signal)
   return change
@@ -114,8 +107,14 @@ function sumCosts(ended: readonly FinishedCall[]): readonly ReportedCosts[] {
   for (const { call, entry } of ended) {
     const { ending } = entry
     const price = ending.kind === 'settled' && ending.priced ? ending.used : null
-    const before = costs.get(call.class) ?? noCosts(call.class)
-    costs.set(call.class, addCost(before, price, call.outcome === null))
+    const none = { ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
+    const before = costs.get(call.class) ?? { class: call.class, ...none }
+    const peak = price === null ? noPeak : { first: price, second: 0, count: 1 }
+    costs.set(call.class, {
+      ...{ ...before, ...higher(before, peak) },
+      cheapest: Math.min(before.cheapest, price ?? Infinity),
+      tried: before.tried || call.outcome === null,
+    })
   }
   return [...costs.values()]
 }
@@ -183,7 +182,7 @@ function applySignal(change: Change, signal: Signal): void {
 /** Error code raised by a statement if the books have changed. */
 export const booksChanged = 'QM001'
 
-export interface OpenCall {
+export interface OpenCall extends Tries {
   readonly id: number
   readonly mark: string | null
   readonly outcome: string | null
@@ -200,10 +199,6 @@ export interface OpenCall {
   /** Version of the task's row, which changes with every change to the row. */
   readonly version: string
   readonly run_id: number
-  readonly state: string
-  readonly attempts: number
-  readonly ambiguous: number
-  readonly deaths: number
 }
 
 /** Reads an account's finished calls without locking any row. */
@@ -288,11 +283,12 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
     await saveSettlement(db, settlementOf(rules, { matched, changes, jitter }), storing(answers))
   }
   return {
-    recorded: known.map(({ call }): SettledCall => ({
+    recorded: known.map(({ call }) => ({
       call: call.id,
       task: call.task_id,
       state: changes.get(call.task_id)?.state ?? call.state,
-      waitMs: changes.get(call.task_id)?.waitMs ?? null,
+      /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
+      waitMs: changes.get(call.task_id)?.wait_ms ?? null,
     })),
     // Entries for calls that are missing because the database was restored or is a different one.
     strangers,
@@ -333,13 +329,7 @@ export interface SettlementRules {
 }
 
 /** State of a call's task after the call was recorded. */
-export interface SettledCall {
-  readonly call: number
-  readonly task: number
-  readonly state: string
-  /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
-  readonly waitMs: number | null
-}
+export type SettledCall = Awaited<ReturnType<typeof settleOnce>>['recorded'][number]
 
 export interface Matched {
   readonly entry: Entry
@@ -348,10 +338,7 @@ export interface Matched {
   readonly estimate?: number
 }
 
-/**
- * Matches entries to the call rows. `matched` contains entries with new information, one per call. `strangers` contains
- * entries whose calls are not in the database.
- */
+/** Matches entries to the call rows. `matched` has one entry with new information for each call. */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
   const known = entries.flatMap((entry): Matched[] => {
@@ -455,13 +442,12 @@ export function settlementOf(
   return {
     account_id: account,
     key,
-    /** This worker's floor. */
     floor,
     jitter,
     change: changeOf(matched, signals),
     stops: stopsOf(matched),
     calls: matched.map(callRow),
-    tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),
+    tasks: [...changes].map(([id, judged]) => ({ id, search_id: answers.get(id), ...judged })),
     runs: runChanges(matched),
   }
 }
@@ -487,7 +473,6 @@ function callRow({ entry, call, estimate }: Matched) {
   }
 }
 
-/** Returns the first answered call for each task. */
 function answersOf(matched: readonly Matched[]): Map<number, number> {
   const answers = new Map<number, number>()
   for (const { entry, call } of matched) {
@@ -497,22 +482,6 @@ function answersOf(matched: readonly Matched[]): Map<number, number> {
   return answers
 }
 
-function taskRow(id: number, change: Judged, search: number | undefined) {
-  return {
-    id,
-    version: change.version,
-    state: change.state,
-    search_id: search,
-    attempts: change.attempts,
-    ambiguous: change.ambiguous,
-    deaths: change.deaths,
-    wait_ms: change.waitMs ?? undefined,
-    error_code: change.code ?? undefined,
-    error_message: change.message ?? undefined,
-  }
-}
-
-/** Sums the changes to each run's totals. */
 function runChanges(matched: readonly Matched[]) {
   const sums = new Map<
     number,

@@ -84,10 +84,7 @@ export async function leftUnaffordable(
   return left?.by ?? null
 }
 
-/**
- * Reported balance, for display: the lowest balance in the answers that arrived while the newest call was in flight.
- * The ledger itself uses the lower, provable balance.
- */
+/** Reported balance, for display. The ledger itself uses the lower, provable balance. */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
   from calls c
@@ -96,16 +93,6 @@ export const shownBalance = sql<number | null>`(
     and c.outcome = 'settled'
     and c.finished_at >= a.obs_at
 )`
-
-/** Returns an account's newest known balance, or null before the first report. */
-export async function knownBalance(db: Database, account: number): Promise<number | null> {
-  const known = await db
-    .selectFrom('accounts as a')
-    .select(shownBalance.as('balance'))
-    .where('a.id', '=', account)
-    .executeTakeFirst()
-  return known?.balance ?? null
-}
 
 /** Floor in force for an account `a`: the highest floor of its live workers, or null if no worker is alive. */
 export const floorInForce = sql<number | null>`(

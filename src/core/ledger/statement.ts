@@ -6,7 +6,6 @@ import { only, statement } from '../../base/database/sql-file.ts'
 import { codeOf } from '../../base/errors.ts'
 
 interface StatementOrder {
-  /** Account name, or null for all accounts. */
   readonly account: string | null
   /** First day, and the day after the last day, or null for no limit. */
   readonly since: string | null

@@ -11,10 +11,7 @@ const mostAgain = 8
 /** Time that the last request for a lost answer may take. */
 const lastOneMs = 60_000
 
-/**
- * Unreadable calls `c` whose answers account `a` may request again. For a repeated idempotency key, the API returns the
- * same answer and charges only once.
- */
+/** Unreadable calls `c` whose answers account `a` may request again. The API charges only once. */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
@@ -162,7 +159,6 @@ export interface WaitingTask {
   /** True if a call for the task or its query is in flight, or if a lost answer may still arrive. */
   readonly busy: boolean
   readonly due: boolean
-  /** Maximum age in milliseconds of an answer to reuse. */
   readonly max_age_ms: number
   /** Id of an answer that is recent enough for the run. Readable answers are preferred. */
   readonly fresh: number | null

@@ -7,36 +7,20 @@ export interface RunAnswer {
   readonly pages: readonly number[]
   /** Share of the top ten on domains of another country; null if no country was requested. */
   readonly foreign: number | null
-  /** Answers from earlier days, newest first. */
   readonly earlier: readonly EarlierAnswer[]
 }
 
 interface EarlierAnswer {
   readonly day: number
-  /** False if the answer is quarantined. */
   readonly trusted: boolean
   readonly pages: readonly number[]
 }
 
 /** Figures of a run derived from its results; null if there are too few answers. */
-export interface ResultFigures {
-  readonly compared: number
-  readonly turnover: number | null
-  readonly turnover_newest: number | null
-  readonly sameness: number | null
-  readonly repeats: number | null
-  readonly foreign_share: number | null
-  readonly stale: number | null
-}
+export type ResultFigures = ReturnType<typeof figuresOf>
 
 /** An answer with its scores. Each score ranges from 0 (as usual) to 1. */
-export interface ScoredAnswer extends Omit<ResultFigures, 'compared' | 'stale'> {
-  readonly answer: RunAnswer
-  /** Number of other queries in the run that show most of the same pages. */
-  readonly sharers: number
-  /** The query whose last answer is repeated by this answer; null if there is no such query. */
-  readonly belongsTo: string | null
-}
+export type ScoredAnswer = ReturnType<typeof scoreAnswers>[number]
 
 /** An answer that is not trusted, although its run is. */
 export interface Doubt {
@@ -52,10 +36,10 @@ const leastChanged = 8
 /** Score at or above which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
-export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
+export function scoreAnswers(answers: readonly RunAnswer[]) {
   const { holders, queries } = countHolders(answers)
   const owners = ownersOf(answers)
-  return answers.map((answer): ScoredAnswer => {
+  return answers.map((answer) => {
     const { pages, foreign, earlier } = answer
     const before = earlier.find(({ trusted }) => trusted)
     const others = [...new Set(pages)].map((page) => (holders.get(page) ?? 1) - 1)
@@ -68,13 +52,15 @@ export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnsw
       sameness: common ? null : sum / others.length / (queries - 1),
       repeats: pages.length === 0 ? null : 1 - others.length / pages.length,
       foreign_share: foreign,
+      /** Number of other queries in the run that show most of the same pages. */
       sharers: others.toSorted((a, b) => b - a)[Math.ceil(others.length * 0.8) - 1] ?? 0,
+      /** The query whose last answer is repeated by this answer; null if there is no such query. */
       belongsTo: belongsTo(answer, owners),
     }
   })
 }
 
-export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
+export function figuresOf(scored: readonly ScoredAnswer[]) {
   return {
     compared: scored.filter(({ turnover }) => turnover !== null).length,
     turnover: mean(scored.map(({ turnover }) => turnover)),

@@ -201,7 +201,6 @@ async function othersEnded(db: Database): Promise<boolean> {
   return false
 }
 
-/** Adds up the day. Returns false if the day, or the settings behind the sums, have changed. */
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   return unlessChanged(db, async (trx) => {
     for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))

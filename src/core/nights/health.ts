@@ -2,23 +2,18 @@
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type Expression, sql } from '../../base/database/kysely.ts'
+import { type Expression, type Selectable, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { ResultFigures, RunAnswer } from './evidence.ts'
 
-export interface NightFigures extends Partial<ResultFigures> {
-  readonly run_id: number
-  readonly asked: number
-  readonly answered: number
-  readonly empty: number
-  readonly unreadable: number
-  readonly depth: number | null
-  readonly price: number | null
-  /** Minutes from the creation of the run to its end. */
-  readonly minutes: number
-  /** Minutes of the run during which none of its queries could be bought. */
-  readonly paused_minutes: number
-  readonly workers: number
+type CountedFigure = 'run_id' | 'asked' | 'answered' | 'empty' | 'unreadable' | 'depth' | 'price'
+type TimeFigure = 'minutes' | 'paused_minutes' | 'workers'
+
+export interface NightFigures
+  extends
+    Readonly<Pick<Selectable<DB['night_health']>, CountedFigure | TimeFigure>>,
+    Partial<ResultFigures> {
   /** Share of answers that show the results of a different query. */
   readonly doubted?: number
 }
@@ -123,17 +118,10 @@ const figureColumns = sql`
 // A run that was cancelled or has no answers is no evidence of normal values or of a change in them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
-export interface NightsBefore {
-  /** Normal runs, newest first. */
-  readonly usual: readonly NightFigures[]
-  /** The two previous runs, unusual or not, newest first. */
-  readonly last: readonly NightFigures[]
-}
+export type NightsBefore = Awaited<ReturnType<typeof readNightsBefore>>
 
-export async function readNightsBefore(
-  db: Database,
-  { id, list }: EndedRun,
-): Promise<NightsBefore> {
+/** Reads the usual runs before a run, and the two previous runs, unusual or not, newest first. */
+export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
   const { rows: usual } = await usualNights(
     sql<number>`${list}::bigint`,
     sql<number>`${id}::bigint`,

@@ -50,25 +50,15 @@ export async function judgeEnded(db: Database, run: EndedRun, report: (line: str
   }
 }
 
-function stored({ night, findings, doubts }: JudgedRun) {
+function stored({ night, findings, doubts }: ReturnType<typeof judgeRun>) {
   const evidence = findings.map(({ rule, score, usual, verdict }) => ({
     ...{ rule: rule.name, score, usual, verdict },
   }))
   return { night, evidence, doubts, judgement: judgementOf(night, findings) }
 }
 
-interface JudgedRun {
-  readonly night: JudgedNight
-  readonly findings: readonly Finding[]
-  readonly doubts: readonly Doubt[]
-}
-
 /** Judges a run. Bad answers that are a minority are quarantined individually if the others resemble earlier runs. */
-export function judgeRun(
-  sums: JudgedNight,
-  answers: readonly RunAnswer[],
-  before: NightsBefore,
-): JudgedRun {
+export function judgeRun(sums: JudgedNight, answers: readonly RunAnswer[], before: NightsBefore) {
   const scored = scoreAnswers(answers)
   const single = findDoubts(scored)
   if (single.length * 2 > scored.length) {
@@ -140,10 +130,7 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
   }
 }
 
-/**
- * Compares a run with earlier runs of its list. Without earlier runs, a run is suspect only if nearly all of its
- * answers are wrong. A deviation that three consecutive runs have in common becomes the new normal.
- */
+/** Compares a run with earlier runs. A deviation that three consecutive runs have in common becomes normal. */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
   return rules.flatMap((rule): Finding[] => {

@@ -1,7 +1,7 @@
 // Reads and records nights, finds overdue nights, and lists nights for the calendar.
 
 import { npmRun } from '../../base/cli/commands.ts'
-import { clock, secondsBetween } from '../../base/database/clock.ts'
+import { clock, secondsBetween, secondsOf } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { expressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
@@ -41,7 +41,8 @@ export async function readFacts(
         .execute()
       return {
         known: since,
-        decided: nights.map(({ at }) => at),
+        /** Times after `known` that have already been decided. */
+        decided: new Set(nights.map(({ at }) => at.getTime())),
         waiting: nights
           .filter(({ outcome }) => outcome === null)
           .map(({ at, date }) => ({ at, date })),
@@ -59,7 +60,6 @@ const taskCounts = expressionBuilder<DB, 'runs'>()
   .whereRef('tasks.run_id', '=', 'runs.id')
   .as('counted')
 
-/** The open run that blocks the next run of a list; null if there is no such run. */
 async function readBusy(
   trx: Transaction,
   { list, account, kind }: { list: string; account: string; kind: string },
@@ -135,7 +135,6 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Reads the enabled schedules from the database, each with its oldest postponed night. */
 export async function readWatched(db: Database) {
   const rows = await db
     .selectFrom('schedules')
@@ -161,9 +160,8 @@ export async function readWatched(db: Database) {
   })
 }
 
-export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
-  const watches = await readWatched(db)
-  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
+export async function overdueNights(db: Database): Promise<readonly Overdue[]> {
+  return findOverdue(await readWatched(db), await databaseNow(db))
 }
 
 /** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
@@ -232,11 +230,66 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
+/** True if run `r` has a readable answer or only skipped queries. An `exists` would become a join over all answers. */
+export const hasAnswer = sql<boolean>`((
+  select true
+  from tasks t
+  join searches s on s.id = t.search_id
+  where t.run_id = r.id
+    and t.state in ('answered', 'reused')
+    and s.parse_error is null
+  limit 1
+) or (
+  select bool_and(t.state = 'not_asked')
+  from tasks t
+  where t.run_id = r.id
+))`
+
+/** Due time of each enabled schedule's last good night, in seconds since 1970, and the nights decided since then. */
+export function readGoodNights(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('nights')
+          .innerJoin('runs as r', 'r.id', 'nights.run_id')
+          .select('nights.due_at')
+          .whereRef('nights.schedule', '=', 'schedules.name')
+          .where('r.state', '=', 'done')
+          .where('r.suspect', '=', false)
+          .where(hasAnswer)
+          .orderBy('nights.due_at', 'desc')
+          .limit(1)
+          .as('good'),
+      (join) => join.onTrue(),
+    )
+    .select((eb) => [
+      'schedules.name as schedule',
+      secondsOf(eb.ref('good.due_at')).as('seconds'),
+      eb
+        .selectFrom('nights')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('nights.schedule', '=', 'schedules.name')
+        .where('nights.outcome', 'is not', null)
+        .where(
+          'nights.due_at',
+          '>',
+          eb.fn.coalesce('good.due_at', eb.cast<Date>(eb.val('-infinity'), 'timestamptz')),
+        )
+        .$asScalar()
+        .$notNull()
+        .as('nights_since'),
+    ])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
+}
+
 /** Outcome of one list on one date: a run, or a due time without a run. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
-  /** Id of the run; null if a schedule was due and no run was created. */
   readonly run: number | null
   readonly kind: string
   readonly state: string

@@ -1,6 +1,8 @@
 // Quarantine: stores the results of judgements, with people's decisions that override them.
 
 import type { Database } from '../../base/database/database.ts'
+import type { Insertable } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
@@ -8,12 +10,7 @@ import type { JudgedNight, NightJudgement } from './health.ts'
 interface RunJudgement {
   readonly night: JudgedNight
   readonly judgement: NightJudgement
-  readonly evidence: readonly {
-    readonly rule: string
-    readonly score: number
-    readonly usual: number | null
-    readonly verdict: string
-  }[]
+  readonly evidence: readonly Omit<Insertable<DB['night_evidence']>, 'run_id'>[]
   readonly doubts: readonly Doubt[]
 }
 
@@ -51,7 +48,8 @@ export async function saveJudgement(
     }
     const whole = marks.find(({ search_id: answer }) => answer === null)
     const single = whole === undefined ? doubts : []
-    const quarantined = await fillQuarantine(trx, { run, why: reasons[0] ?? null, single, marks })
+    const why = reasons[0] ?? null
+    const quarantined = await fillQuarantine(trx, { run, marks }, { why, single })
     return { ...judgement, quarantined }
   })
 }
@@ -83,16 +81,12 @@ function decided(run: number, judgement: NightJudgement, marks: readonly Standin
   }
 }
 
-interface Filling {
-  readonly run: number
-  /** Reason why the whole run is quarantined; null if it is not quarantined as a whole. */
-  readonly why: string | null
-  readonly single: readonly Doubt[]
-  readonly marks: readonly StandingMark[]
-}
-
 /** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
-async function fillQuarantine(trx: Database, { run, why, single, marks }: Filling) {
+async function fillQuarantine(
+  trx: Database,
+  { run, marks }: { run: number; marks: readonly StandingMark[] },
+  { why, single }: { why: string | null; single: readonly Doubt[] },
+) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
     answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
   )

@@ -139,7 +139,6 @@ function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
 
-/** Requests memory settings from every server that holds keys. */
 async function firstAnswer(connection: Redis | Cluster): Promise<readonly string[]> {
   let told: Error | undefined
   // Fails if no sentinel accepts the connection. The driver alone would retry forever.

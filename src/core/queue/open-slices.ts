@@ -9,7 +9,6 @@ import type { QueuedSlice, SliceJob } from './slice-jobs.ts'
 /** A slice with an open task, and the time until its first task is due. */
 type OpenSlice = Required<QueuedSlice>
 
-/** An open task, with all data needed for a call. */
 export interface OpenTask extends Query {
   readonly id: number
   readonly query_id: string
@@ -61,10 +60,7 @@ const nothingOpen = sql`
       )
   )`
 
-/**
- * Ends runs without an open task. The runs are locked first, in a separate statement, so that the update sees slices
- * added by a planner that held the locks.
- */
+/** Ends runs without an open task. They are locked first, so that the update sees slices added meanwhile. */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`

@@ -8,7 +8,6 @@ import { listOpenSlices } from './open-slices.ts'
 interface RefillOptions {
   readonly db: Database
   readonly run?: number | undefined
-  /** Called after each page with the number of slices added. */
   readonly onPage?: (slices: number) => void
 }
 

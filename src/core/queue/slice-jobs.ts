@@ -47,9 +47,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
   return {
     backend: backend.name,
-    /** Adds jobs. Existing jobs with the same id are left unchanged. */
     add,
-    /** Repairs timestamps from a worker whose clock was ahead. */
     repair: () => backend.undoLeaps(),
     /** Delivers due slices now, even if a clock that was ahead delayed them. Slices in progress are not affected. */
     wake: async (due: readonly QueuedSlice[]) => {
@@ -68,14 +66,12 @@ export async function openQueue(store: QueueStore, id: string) {
       const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
     },
-    /** Counts jobs that are waiting, delayed or in progress. */
     count: async () => {
       const counts = queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized')
       const found = await ask(counts)
       const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
       return { jobs, paused: await ask(queue.isPaused()) }
     },
-    /** BullMQ's own metrics in Prometheus format. */
     metrics: () => ask(queue.exportPrometheusMetrics()),
     close: async () => {
       await orGiveUp(queue.close())

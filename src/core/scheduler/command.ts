@@ -1,9 +1,8 @@
 // The `npm run nightly` command: starts due nights, once or as a service.
 
-import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
-import { callerPath, type Config, readConfig } from '../../base/config.ts'
-import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import { type Exit, exits } from '../../base/errors.ts'
 import { openLog } from '../../base/log.ts'
 import { formatInstant } from '../../base/time/zone.ts'
 import { forecastJson, forecastSentences, readCreditForecast } from '../forecast/foresee.ts'
@@ -20,12 +19,6 @@ export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
   readonly file?: string
-  /** A port, or `true` for the default port. */
-  readonly desk?: string | true
-}
-
-interface Closable {
-  close(): Promise<void>
 }
 
 /** Features injected into this command, because only a job may import all of them. */
@@ -38,32 +31,17 @@ export interface NightlyParts {
       readonly report: (line: string) => void
       readonly problems: () => readonly string[]
     },
-  ) => Promise<Closable>
+  ) => Promise<{ close(): Promise<void> }>
   readonly sendNotices: (mill: Mill) => Promise<void>
-  readonly desk: (
-    options: { readonly config: Config; readonly report: (line: string) => void },
-    typed: string | true,
-  ) => Promise<Closable>
 }
 
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
-  const { desk, show, once } = options
-  if (desk !== undefined && (show === true || once === true)) {
-    throw new Misuse(
-      `expected --desk with a scheduler that keeps running, got --desk with ${show === true ? '--show' : '--once'}; ${npmRun('desk')} serves the desk alone`,
-    )
-  }
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
-  if (show === true) return showSchedules(mill, file, options.json === true)
-  if (once === true) return tickOnce(mill, file, beside)
-  // Only a service needs a log and metrics, so the other modes do not wait for them to load.
-  if (desk !== undefined) {
-    const opened = await beside.desk({ config, report: say }, desk)
-    closers.add('the desk', opened, (open) => open.close())
-  }
+  if (options.show === true) return showSchedules(mill, file, options.json === true)
+  if (options.once === true) return tickOnce(mill, file, beside)
   return runScheduler(mill, { file, signal }, beside)
 }
 

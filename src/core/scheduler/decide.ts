@@ -16,10 +16,8 @@ const nobodyLooked = 'no scheduler was running, or the database was down'
 
 export type Busy = NonNullable<NightFacts['busy']>
 
-export interface Facts extends Omit<NightFacts, 'decided'> {
+export interface Facts extends NightFacts {
   readonly now: Date
-  /** Times after `known` that have already been decided. */
-  readonly decided: ReadonlySet<number>
 }
 
 /** The next step for a schedule. After each step, the facts are read again, until no step is left. */
@@ -28,7 +26,6 @@ export type NightStep =
   | {
       readonly kind: 'record' | 'wait'
       readonly nights: readonly Due[]
-      /** Null for nights that wait. */
       readonly outcome: 'missed' | 'skipped' | null
       readonly note: string
       readonly known: Date

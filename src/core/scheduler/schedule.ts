@@ -39,7 +39,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly reading: Agreed
 }
 
-export interface RefusedLine {
+interface RefusedLine {
   readonly line: number
   readonly problem: string
 }
@@ -301,12 +301,7 @@ function readCadence(text: string): Cadence | null {
 
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
-export interface ScheduleFile<T = Schedule> {
-  readonly schedules: readonly T[]
-  readonly refusals: readonly RefusedLine[]
-  /** All names in the file, including the names of rejected lines. */
-  readonly names: readonly string[]
-}
+export type ScheduleFile = Awaited<ReturnType<typeof loadSchedules>>
 
 /** Loads the schedule file. Rejects invalid lines, and throws if the file can't be read. */
 export async function loadSchedules(db: Database, { file, zone }: { file: string; zone: string }) {
@@ -321,6 +316,7 @@ export async function loadSchedules(db: Database, { file, zone }: { file: string
     if (problem === null) return []
     return [{ line, problem: `${problem}; put quotes around a cell that contains a comma` }]
   })
+  // The names of rejected lines are included.
   const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
   return { schedules, refusals: [...refusals, ...broken], names }
 }

@@ -46,7 +46,6 @@ export class Scheduler {
     return performance.now() - this.#lastTick
   }
 
-  /** Performs one tick. If a tick is already in progress, waits for that tick instead. */
   tick(): Promise<void> {
     this.#running ??= this.#tick().finally(() => {
       this.#running = null
@@ -141,14 +140,14 @@ export async function keepTime(
   { signal, report, lookMs = lookEveryMs }: ClockOptions,
 ): Promise<void> {
   await scheduler.tryTick()
-  let clock: (() => Promise<void>) | null = await startClock(mill, scheduler)
+  let clock: Ticker | null = await startClock(mill, scheduler)
   try {
     while (!signal.aborted) {
       await pause(lookMs, signal)
       if (signal.aborted || scheduler.silentFor < silenceMs) continue
       if (await othersLook(mill)) continue
       report("the queue's clock has stopped and is being restarted")
-      await clock?.()
+      await clock?.close()
       clock = await startClock(mill, scheduler).catch((error: unknown) => {
         report(`the queue's clock could not be started: ${scrubbedReason(error)}`)
         return null
@@ -156,16 +155,17 @@ export async function keepTime(
       await scheduler.tryTick()
     }
   } finally {
-    await clock?.()
+    await clock?.close()
     await scheduler.close()
   }
 }
 
-async function startClock(mill: Mill, scheduler: Ticking) {
-  const ticker = await openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
+type Ticker = Awaited<ReturnType<typeof startClock>>
+
+function startClock(mill: Mill, scheduler: Ticking) {
+  return openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
     openTicker(store, id, () => scheduler.tryTick()),
   )
-  return () => ticker.close()
 }
 
 /** True if any scheduler checked the schedules recently: the queue's clock may have woken a different scheduler. */

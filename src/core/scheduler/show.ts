@@ -9,7 +9,6 @@ import {
   databaseNow,
   findOverdue,
   type LastNight,
-  overdueNights,
   readLastNights,
   readWatched,
 } from '../nights/nights.ts'
@@ -91,17 +90,14 @@ type ScheduleView = Forecast['schedules'][number]
 const latelyDays = 7
 
 export async function readNightForecast(db: Database, file: ScheduleFile) {
-  const now = await databaseNow(db)
-  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
-  const overdue = await overdueNights(db, now)
+  const { now, outlookOf } = await readOutlooks(db)
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = file.schedules.map((schedule) => ({
     schedule,
     next: nextDues(schedule.cron, schedule.zone, { after: now, count: schedule.on ? 3 : 0 }).map(
       ({ at }) => at,
     ),
-    last: last.get(schedule.name) ?? null,
-    overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
+    ...outlookOf(schedule.name),
     lately: Object.fromEntries<number>(
       counts.flatMap(({ schedule: name, outcome, nights }) =>
         name === schedule.name ? [[outcome, nights]] : [],
@@ -113,18 +109,26 @@ export async function readNightForecast(db: Database, file: ScheduleFile) {
 
 export type NightSummary = Awaited<ReturnType<typeof summariseNights>>[number]
 
-/** Reads the schedules from the database, and ignores the schedule file. */
-export async function summariseNights(db: Database) {
+/** Reads the stored schedules, and each schedule's last night and overdue nights. */
+async function readOutlooks(db: Database) {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const watched = await readWatched(db)
   const overdue = findOverdue(watched, now)
+  const outlookOf = (name: string) => ({
+    last: last.get(name) ?? null,
+    overdue: overdue.filter(({ schedule }) => schedule === name),
+  })
+  return { now, watched, outlookOf }
+}
+
+export async function summariseNights(db: Database) {
+  const { now, watched, outlookOf } = await readOutlooks(db)
   return watched.map(({ name, cron, zone }) => ({
     schedule: name,
     zone,
-    last: last.get(name) ?? null,
     next: cron === null ? null : nextAfter(cron, zone, now),
-    overdue: overdue.filter(({ schedule }) => schedule === name),
+    ...outlookOf(name),
   }))
 }
 

@@ -145,9 +145,8 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
   const { name, listName: list } = schedule
   for (let steps = 0; steps < mostSteps; steps++) {
     const now = await timeOf(context)
-    const rows = await readFacts(context.db, { schedule: name, list, account, kind })
-    const decided = new Set(rows.decided.map((at) => at.getTime()))
-    const step = decide(schedule, { ...rows, now, decided })
+    const facts = await readFacts(context.db, { schedule: name, list, account, kind })
+    const step = decide(schedule, { ...facts, now })
     await take(context, schedule, step)
     if (step.kind === 'rest') return
   }
@@ -306,48 +305,26 @@ interface Decision {
   readonly note: string | null
 }
 
-/** Writes nights that are not decided yet, and returns them. */
 async function writeNights(
   trx: Database,
   nights: readonly Due[],
   { schedule, outcome, run, note }: Decision,
 ): Promise<readonly Due[]> {
-  const dues = sql<Due>`(
-    select at, date
+  const { rows } = await sql<{ due_at: Date }>`
+    insert into nights (schedule, due_at, run_date, outcome, run_id, note)
+    select ${schedule}, at, date, ${outcome}, ${run}::bigint, ${note}
     from unnest(
       ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
       ${nights.map(({ date }) => date)}::date[]
-    ) as nights (at, date)
-  )`
-  const rows = await trx
-    .insertInto('nights')
-    .columns(['schedule', 'due_at', 'run_date', 'outcome', 'run_id', 'note'])
-    .expression((eb) =>
-      eb
-        .selectFrom(dues.as('due'))
-        .select([
-          eb.val(schedule).as('schedule'),
-          'due.at',
-          'due.date',
-          eb.val(outcome).as('outcome'),
-          eb.cast<number | null>(eb.val(run), 'bigint').as('run'),
-          eb.val(note).as('note'),
-        ]),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .columns(['schedule', 'due_at'])
-        .doUpdateSet((eb) => ({
-          outcome: eb.ref('excluded.outcome'),
-          run_id: eb.ref('excluded.run_id'),
-          note: eb.ref('excluded.note'),
-          decided_at: clock,
-        }))
-        .where('nights.outcome', 'is', null)
-        .where('excluded.outcome', 'is not', null),
-    )
-    .returning('due_at')
-    .execute()
+    ) as due (at, date)
+    on conflict (schedule, due_at) do update
+    set outcome = excluded.outcome,
+      run_id = excluded.run_id,
+      note = excluded.note,
+      decided_at = clock_timestamp()
+    where nights.outcome is null
+      and excluded.outcome is not null
+    returning due_at`.execute(trx)
   const written = new Set(rows.map(({ due_at: at }) => at.getTime()))
   return nights.filter(({ at }) => written.has(at.getTime()))
 }

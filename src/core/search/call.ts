@@ -43,7 +43,6 @@ interface ApiOptions {
   readonly lanes: number
 }
 
-/** Creates an API client, which connects on the first call. */
 export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   checkKey(url, given.key)
   let key = given.key
@@ -69,10 +68,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    /**
-     * Makes a call. Never throws, because every outcome is a reply. With idempotency keys, a repeated call is charged
-     * once.
-     */
+    /** Makes a call. Never throws, because every outcome is a reply. */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
@@ -167,7 +163,6 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Result of an exchange: a complete response, or the part received before the connection broke. */
 export interface ExchangeEnding {
   /** False if no byte of the request was written to a socket. */
   readonly sent: boolean
@@ -311,10 +306,7 @@ const longestIdleMs = 30_000
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/**
- * Maximum size of response headers. A gateway's cookies and tracing headers may be this large, and the client's default
- * of 16 kB would lose paid answers.
- */
+/** Maximum size of response headers. With the client's default of 16 kB, cookies could lose a paid answer. */
 const longestHeader = 64 * 1024
 
 /** Connects sockets that skip an unsolicited `100 Continue`, which the client would reject, losing a paid answer. */

@@ -5,10 +5,7 @@ import pLimit from 'p-limit'
 /** The lanes of a process. Each lane allows one paid call in flight. */
 export type Lanes = ReturnType<typeof openLanes>
 
-/**
- * Opens the lanes, and keeps up to `ahead` more calls ready, so that a free lane never waits. Never wait for a lane
- * while holding one, because all calls could then wait forever.
- */
+/** Opens the lanes. Never wait for a lane while holding one, because all calls could then wait forever. */
 export function openLanes(lanes: number, ahead = 0) {
   const limit = pLimit(lanes)
   let ready = ahead

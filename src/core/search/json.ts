@@ -29,9 +29,7 @@ export function readBody(
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
   // In JSON from UTF-8, NUL and lone surrogates occur only as escapes. Without escapes, strings are not searched.
-  const cleaner = new Cleaner(text.includes('\\u'))
-  const value = cleaner.value(parsed, 1)
-  const { problem, replaced } = cleaner
+  const { value, problem, replaced } = clean(parsed, text.includes('\\u'))
   if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
   return { problem: null, fields: value, replaced }
 }
@@ -49,62 +47,43 @@ function nameOf(value: unknown): string {
 const deepest = 64
 
 /** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */
-class Cleaner {
-  /** Number of characters replaced by U+FFFD because Postgres cannot store them. */
-  replaced = 0
-  /** Reason why the value cannot be stored, or null. */
-  problem: string | null = null
-  readonly #escapes: boolean
-
-  constructor(escapes: boolean) {
-    this.#escapes = escapes
-  }
-
-  value(value: unknown, depth: number): Json {
-    if (typeof value === 'string') return this.#text(value)
-    if (typeof value === 'number') return this.#number(value)
-    if (typeof value !== 'object' || value === null) return value === null ? null : Boolean(value)
-    if (depth > deepest) {
-      this.problem = `expected nesting of at most ${deepest} levels, got more`
-      return null
-    }
-    if (!this.#escapes) return this.#survey(value, depth)
-    return Array.isArray(value)
-      ? value.map((item) => this.value(item, depth + 1))
-      : this.#object(value, depth)
-  }
-
-  /** Checks a value from text without escapes. Nothing needs replacing, so the value is not copied. */
-  #survey(given: object, depth: number): Json {
-    for (const value of Object.values(given)) this.value(value, depth + 1)
-    return given as Json
-  }
-
-  #object(given: object, depth: number): Json {
-    const before = this.replaced
-    const entries = Object.entries(given).map(([name, value]): [string, Json] => [
-      this.#text(name),
-      this.value(value, depth + 1),
+function clean(given: unknown, escapes: boolean) {
+  const found = { replaced: 0, problem: null as string | null }
+  const cleanText = (text: string) =>
+    text.replace(unfit, () => {
+      found.replaced += 1
+      return '\ufffd'
+    })
+  const cleanObject = (value: object, depth: number) => {
+    const before = found.replaced
+    const entries = Object.entries(value).map(([name, item]): [string, Json] => [
+      cleanText(name),
+      cleanValue(item, depth + 1),
     ])
-    if (this.replaced > before) keepApart(entries)
+    if (found.replaced > before) keepApart(entries)
     // Fields are not assigned one by one, because `__proto__` must be treated like any other field.
     return Object.fromEntries(entries)
   }
-
-  #text(text: string): string {
-    if (!this.#escapes) return text
-    return text.replace(unfit, () => {
-      this.replaced += 1
-      return '\ufffd'
-    })
-  }
-
-  #number(number: number): number {
-    if (!Number.isFinite(number)) {
-      this.problem = 'expected numbers up to 1.8e308, got a larger number'
+  const cleanValue = (value: unknown, depth: number): Json => {
+    if (typeof value === 'string') return escapes ? cleanText(value) : value
+    if (typeof value === 'number') {
+      if (!Number.isFinite(value)) {
+        found.problem = 'expected numbers up to 1.8e308, got a larger number'
+      }
+      return value
     }
-    return number
+    if (typeof value !== 'object' || value === null) return value === null ? null : Boolean(value)
+    if (depth > deepest) {
+      found.problem = `expected nesting of at most ${deepest} levels, got more`
+      return null
+    }
+    if (escapes && Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1))
+    if (escapes) return cleanObject(value, depth)
+    // Nothing needs replacing, so the value is only checked, not copied.
+    for (const item of Object.values(value)) cleanValue(item, depth + 1)
+    return value as Json
   }
+  return { value: cleanValue(given, 1), ...found }
 }
 
 // With the u flag, only unpaired surrogates match.

@@ -21,9 +21,7 @@ import { isObject, type Readable, readBody } from './json.ts'
 
 /** A body's content. The reply's status also decides whether the body is an answer or a rejection. */
 export interface Reading {
-  /** The `success` field, or null if it is missing or unreadable. */
   readonly success: boolean | null
-  /** The query named in the body, or null if the body names none. */
   readonly query: string | null
   /** The answer. If the body cannot be read, the answer has a reason and no rows. */
   readonly answer: Answer
@@ -36,9 +34,8 @@ const emptyReading = { success: null, query: null, refusal: { code: null, messag
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
-  const { success = null, query = null, error } = statementShape.parse(read.fields)
-  const refusal = { code: error?.code ?? null, message: error?.message ?? null }
-  return { success, query, answer: parseAnswer(read, q), refusal }
+  const { success, query, error } = statementShape.parse(read.fields)
+  return { success, query, answer: parseAnswer(read, q), refusal: error ?? emptyReading.refusal }
 }
 
 /** Returns the answer without rows, but with the reason. The credits are kept, because the answer was charged. */
@@ -65,18 +62,9 @@ function unreadAnswer(problem: string): Answer {
   }
 }
 
-/**
- * Builds the answer in canonical form, with each value in its column. Values that columns cannot hold exactly are also
- * kept in their original form.
- */
+/** Builds the answer. Values that columns cannot hold exactly are also kept in their original form. */
 function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
-  const read = answerShape.parse(fields)
-  const columns = {
-    intent: read.intent ?? null,
-    sentiment: read.sentiment ?? null,
-    credits_used: read.credits_used ?? null,
-    credits_remaining: read.credits_remaining ?? null,
-  }
+  const columns = answerShape.parse(fields)
   const results = readList(fields, 'organic_results', readResult)
   const entities = readList(fields, 'entities', readEntity)
   const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
@@ -116,10 +104,7 @@ interface Item<T> {
   readonly exact: boolean
 }
 
-/**
- * Reads list items with their positions. `exact` contains the list if the rows hold it exactly. Otherwise, `exact` is
- * empty, and the original list is stored too.
- */
+/** Reads list items with their positions. `exact` contains the list if the rows hold it exactly, or nothing. */
 function readList<T>(
   fields: JsonObject,
   name: (typeof listNames)[number],
@@ -144,10 +129,10 @@ function readList<T>(
 
 function readResult(given: Json): Item<Result> | null {
   if (!isObject(given)) return null
-  const { position = null, title = null, url, snippet = null, domain } = resultShape.parse(given)
-  const page = url === undefined ? null : pageOf(url)
+  const { position, title, url, snippet, domain } = resultShape.parse(given)
+  const page = url === null ? null : pageOf(url)
   const hosted = page?.domain ?? null
-  const named = domain === undefined || domain === hosted?.host ? hosted : domainOf(domain)
+  const named = domain === null || domain === hosted?.host ? hosted : domainOf(domain)
   const columns = { position, title, url: page?.url ?? null, snippet, domain: named?.host ?? null }
   const value = {
     position,
@@ -164,7 +149,7 @@ function readResult(given: Json): Item<Result> | null {
 function readEntity(given: Json): Item<Entity> | null {
   const read = entityShape.safeParse(given)
   if (!read.success || !isObject(given)) return null
-  const { name, type = null } = read.data
+  const { name, type } = read.data
   const said = Object.keys(given).length
   return { value: entityOf(name, type), exact: said === (type === null ? 1 : 2) }
 }
@@ -236,8 +221,15 @@ function textOf(thing: JsonObject, name: string): string {
 
 // Spec gap 2.5: the specification does not say which fields are always present. Each field is read separately, so a
 // missing, null or mistyped field does not affect other fields.
-const textField = z.string().optional().catch(undefined)
-const filled = z.string().min(1).optional().catch(undefined)
+function orNull<T extends z.ZodType>(shape: T) {
+  return z
+    .nullable(shape)
+    .default(null as never)
+    .catch(null as never)
+}
+
+const textField = orNull(z.string())
+const filled = orNull(z.string().min(1))
 
 // No call costs a million credits. A larger value is wrong, and would raise the bound of every later call.
 const mostCredits = 1_000_000
@@ -259,27 +251,19 @@ const amount = z
       .transform(Number),
   ])
   .transform((credits) => Math.round(credits * decimals) / decimals)
-const cost = amount
-  .transform((credits) => Math.ceil(credits))
-  .pipe(z.int().min(0).max(mostCredits))
-  .optional()
-  .catch(undefined)
+const cost = amount.transform((credits) => Math.ceil(credits)).pipe(z.int().min(0).max(mostCredits))
 // A paid search cannot leave a negative balance. A negative value is wrong, and would stop an account that has credits.
-const balance = amount
-  .transform((credits) => Math.floor(credits))
-  .pipe(z.int().min(0))
-  .optional()
-  .catch(undefined)
+const balance = amount.transform((credits) => Math.floor(credits)).pipe(z.int().min(0))
 
 const answerShape = z.object({
   intent: textField,
   sentiment: textField,
-  credits_used: cost,
-  credits_remaining: balance,
+  credits_used: orNull(cost),
+  credits_remaining: orNull(balance),
 })
 
 const resultShape = z.object({
-  position: whole.optional().catch(undefined),
+  position: orNull(whole),
   title: textField,
   url: filled,
   snippet: textField,
@@ -293,11 +277,10 @@ const entityShape = z.object({
   type: textField,
 })
 
-/** Fields that describe the body itself: success, the query, and the error. */
 const statementShape = z.object({
-  success: z.boolean().optional().catch(undefined),
+  success: orNull(z.boolean()),
   query: textField,
-  error: z.object({ code: textField, message: textField }).optional().catch(undefined),
+  error: orNull(z.object({ code: textField, message: textField })),
 })
 
 const listNames = ['clusters', 'entities', 'organic_results', 'related_searches'] as const
@@ -341,31 +324,22 @@ function leftover(
 // A few hosts and entities make up most answers, so their hashes are cached.
 const remembered = 10_000
 
-/** LRU-like cache with two generations. When the young generation is full, the old one is dropped. */
-class Recent<T> {
-  #young = new Map<string, T>()
-  #old = new Map<string, T>()
-
-  get(name: string, make: () => T): T {
-    const young = this.#young.get(name)
-    if (young !== undefined) return young
-    const found = this.#old.get(name) ?? make()
-    if (this.#young.size >= remembered) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(name, found)
-    return found
-  }
+function recall<T>(cache: Map<string, T>, name: string, make: () => T): T {
+  const known = cache.get(name)
+  if (known !== undefined) return known
+  const made = make()
+  if (cache.size >= remembered) cache.clear()
+  cache.set(name, made)
+  return made
 }
 
-const domains = new Recent<Domain>()
-const recentEntities = new Recent<Entity>()
-const recentClusters = new Recent<Term>()
+const domains = new Map<string, Domain>()
+const recentEntities = new Map<string, Entity>()
+const recentClusters = new Map<string, Term>()
 
 /** Returns a host's domain, which is the same for all spellings. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
-  return domains.get(given, () => {
+  return recall(domains, given, () => {
     const host = asciiHost(given)
     return { id: idBytes('domain', host), host, site: siteOf(host) }
   })
@@ -380,7 +354,7 @@ function pageOf(url: string): Page {
 
 /** Returns an entity. The name must not contain U+001F, which separates it from the type in the id. */
 function entityOf(name: string, type: string | null): Entity {
-  return recentEntities.get(type === null ? name : `${name}\u001f${type}`, () => ({
+  return recall(recentEntities, type === null ? name : `${name}\u001f${type}`, () => ({
     id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
     name,
     type,
@@ -388,7 +362,7 @@ function entityOf(name: string, type: string | null): Entity {
 }
 
 function clusterOf(text: string): Term {
-  return recentClusters.get(text, () => ({ id: idBytes('cluster', text), text }))
+  return recall(recentClusters, text, () => ({ id: idBytes('cluster', text), text }))
 }
 
 function relatedOf(text: string): Term {

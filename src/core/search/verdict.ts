@@ -6,32 +6,24 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Credits reported in a body. Missing or implausible values are null. */
-interface Bill {
-  readonly creditsUsed: number | null
-  readonly creditsRemaining: number | null
+/** Meaning of a reply. Values that the reply lacks are null, and so are implausible credits. */
+export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'> {
+  readonly kind: keyof typeof policy
+  readonly answer: Answer | null
+  /** Reason why there is no answer: a code and a sentence, for display only. */
+  readonly code: string | null
+  readonly message: string | null
+  /** Wait that the API names. A 5xx reply may have been charged, so its wait delays only this task's next try. */
+  readonly waitMs: number | null
 }
 
-/** Reason why there is no answer: a code and a sentence, for display only. */
-interface Reason {
-  readonly code: string
-  readonly message: string
-}
-
-export type Verdict =
-  | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
-  | ({ readonly kind: 'key_refused' | 'blocked' | 'no_credit' | 'refused' } & Reason & Bill)
-  /**
-   * `waitMs` is null if the API names no wait. For `faulty`, it only delays this task's next try: a 5xx reply may have
-   * been charged, so it is not a request to slow down.
-   */
-  | ({ readonly kind: 'slow_down' | 'faulty'; readonly waitMs: number | null } & Reason & Bill)
-  | ({ readonly kind: 'lost' | 'unsent' } & Reason)
+const unanswered = { answer: null, creditsUsed: null, creditsRemaining: null, waitMs: null }
 
 /** Classifies a reply to a query by status, code, bill and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
   if (reply.kind !== 'response') {
-    return { kind: reply.kind, code: reply.code, message: reply.message }
+    const { kind, code, message } = reply
+    return { ...unanswered, kind, code, message }
   }
   const { status, body, truncated } = reply
   const reading = readAnswer(body, truncated, q)
@@ -39,12 +31,12 @@ export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verd
   const bill = { creditsUsed, creditsRemaining }
   const kind = isAnswer(status, reading.success) ? 'answered' : classOf(status, reading)
   if (kind === 'answered' || isPaidAnswer(kind, creditsUsed)) {
-    return { kind: 'answered', answer: answerOf(reading, { status, q, origin }), ...bill }
+    const answer = answerOf(reading, { status, q, origin })
+    return { kind: 'answered', answer, ...bill, code: null, message: null, waitMs: null }
   }
-  const said = { ...reasonOf(status, reading.refusal), ...bill }
-  return kind === 'slow_down' || kind === 'faulty'
-    ? { kind, waitMs: readWait(reply.retryAfter, reply.receivedAt), ...said }
-    : { kind, ...said }
+  const waits = kind === 'slow_down' || kind === 'faulty'
+  const waitMs = waits ? readWait(reply.retryAfter, reply.receivedAt) : null
+  return { kind, answer: null, ...bill, ...reasonOf(status, reading.refusal), waitMs }
 }
 
 interface StoredBody {
@@ -95,7 +87,7 @@ function isAnswer(status: number, success: boolean | null): boolean {
   return status > 200 && status < 300 && success === true
 }
 
-function reasonOf(status: number, { code, message }: Reading['refusal']): Reason {
+function reasonOf(status: number, { code, message }: Reading['refusal']) {
   return {
     code: shorten(code ?? `HTTP_${status}`, 64),
     message: shorten(message ?? `the API answered with status ${status}`, 500),
@@ -117,7 +109,6 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** Shortens an API message, and masks keys in it. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
@@ -130,12 +121,8 @@ interface Consequence {
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /**
-   * Charge to assume if the body reports none. `priced`: the charge is unknown, but a reported charge counts as a price
-   * in its price class.
-   */
+  /** Charge to assume if the body reports none. `priced`: unknown, but a reported charge counts as a price. */
   readonly money: 'priced' | 'free' | 'unknown'
-  /** Reason to stop the whole account, or null. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 

@@ -14,9 +14,8 @@ import { lighten, withoutRows } from '../ledger/entry.ts'
 interface BatchOptions {
   /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
-  /** Records entries together, and returns the results in the same order. */
+  /** Records entries together, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
-  /** Called when the database becomes unreachable, and when it is back. */
   readonly onAway: (away: boolean) => void
   /** Called when an entry cannot be written in any form. `abandon` still returns such entries. */
   readonly onStuck: (error: unknown) => void
@@ -39,7 +38,6 @@ const longestMs = 50
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
-  /** Called with the calls whose entries have been written to the database. */
   readonly onRecorded: (calls: readonly number[]) => void
   /** Called with entries whose calls are unknown to the database. */
   readonly onStrangers: (entries: readonly Entry[]) => void
@@ -50,10 +48,7 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
     const { recorded, strangers } = await settleCalls(mill.db, rules, entries)
     options.onRecorded(recorded.map(({ call }) => call))
     if (strangers.length > 0) options.onStrangers(strangers)
-    const byCall = new Map(recorded.map((one) => [one.call, one]))
-    return entries.map(
-      ({ call: { id } }) => byCall.get(id) ?? { call: id, task: 0, state: 'open', waitMs: null },
-    )
+    return recorded
   }
   return new Batch({ ...options, write })
 }
@@ -66,7 +61,6 @@ export function openBatch(mill: Mill, rules: SettlementRules, options: LedgerOpt
 export class Batch {
   readonly #options: BatchOptions
   readonly #kept = new Set<Waiting>()
-  /** Entries for the next batches. */
   readonly #gathered: Waiting[] = []
   /** Number of gathered entries at the last check. */
   #seen = 0
@@ -92,7 +86,6 @@ export class Batch {
     })
   }
 
-  /** Number of entries not yet recorded. */
   get size(): number {
     return this.#kept.size
   }
@@ -144,10 +137,12 @@ export class Batch {
   async #write(batch: readonly Waiting[]): Promise<void> {
     try {
       const results = await this.#persist(batch.map(({ entry }) => entry))
-      batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
+      const byCall = new Map(results.map((one) => [one.call, one]))
+      for (const waiting of batch) this.#letGo(waiting, byCall.get(waiting.entry.call.id))
     } catch (error) {
       if (this.#abandoned) return
-      if (batch.length === 1) return this.#alone(batch[0], error)
+      const [only] = batch
+      if (only !== undefined && batch.length === 1) return this.#alone(only, error)
       const middle = Math.ceil(batch.length / 2)
       await this.#write(batch.slice(0, middle))
       await this.#write(batch.slice(middle))
@@ -155,16 +150,13 @@ export class Batch {
   }
 
   #letGo(waiting: Waiting, recorded: SettledCall | undefined): void {
-    if (recorded === undefined) {
-      this.#options.onStuck(new Error('expected a result for each entry'))
-      return
-    }
     this.#kept.delete(waiting)
-    waiting.resolve(recorded)
+    waiting.resolve(
+      recorded ?? { call: waiting.entry.call.id, task: 0, state: 'open', waitMs: null },
+    )
   }
 
-  async #alone(waiting: Waiting | undefined, error: unknown): Promise<void> {
-    if (waiting === undefined) return
+  async #alone(waiting: Waiting, error: unknown): Promise<void> {
     let reason = error
     for (const lighter of [withoutRows, lighten]) {
       const entry = lighter(waiting.entry, reason)

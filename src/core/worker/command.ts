@@ -1,7 +1,7 @@
 // Runs the `work` command: starts a worker, and prints its summary.
 
 import { type Call, printJson, say } from '../../base/cli/command.ts'
-import { type Config, readConfig } from '../../base/config.ts'
+import { readConfig } from '../../base/config.ts'
 import { reaching } from '../../base/database/trouble.ts'
 import type { Exit } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -16,11 +16,8 @@ export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
   readonly json?: true
-  /** A port, or `true` for the default port. */
-  readonly desk?: string | true
 }
 
-/** The monitor's view of the worker in this process. */
 interface Watched {
   readonly report: (line: string) => void
   readonly problems: () => readonly string[]
@@ -36,18 +33,13 @@ export interface WorkParts {
     mill: Mill,
     watched: Watched,
   ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
-  /** Serves the desk in this process on the given port. */
-  readonly desk: (
-    options: { readonly config: Config; readonly report: (line: string) => void },
-    typed: string | true,
-  ) => Promise<{ close(): Promise<void> }>
 }
 
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
 export async function runWork(
   call: Call<WorkFlags>,
-  { afterRuns, monitor, desk }: WorkParts,
+  { afterRuns, monitor }: WorkParts,
 ): Promise<Exit> {
   const { options, env, closers, signal } = call
   const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
@@ -71,9 +63,6 @@ export async function runWork(
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
-  if (options.desk !== undefined) {
-    closers.add('the desk', await desk({ config, report }, options.desk), (open) => open.close())
-  }
   const onTick = (current: Worker) => {
     worker = current
     reporter.tick(current)

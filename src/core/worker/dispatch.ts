@@ -10,13 +10,11 @@ import type { OpenTask } from '../queue/open-slices.ts'
 
 export interface DispatchOptions {
   readonly steps: Steps
-  /** Number of lanes that are free for a call. */
   readonly free: () => number
-  /** Called after each attempt to reserve. */
   readonly onGate: (reserved: Reserved) => void
   /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   readonly onTrouble: (error: unknown) => number
-  readonly onEnded: (task: Task, state: string) => void
+  readonly onEnded: (state: string) => void
 }
 
 const pollStopMs = 1_000
@@ -157,7 +155,7 @@ export class Dispatch {
     const countdown = this.#flying.get(task.id) ?? null
     this.#flying.delete(task.id)
     this.#alone = false
-    this.#options.onEnded(task, state)
+    this.#options.onEnded(state)
     if (countdown === null) return
     if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
       this.#retrySoon(task, countdown, waitMs)
@@ -197,18 +195,14 @@ export class Dispatch {
   }
 }
 
-interface Leftover {
-  /** Number of tasks that remain open for a later round. */
-  readonly open: number
-  /** True if some open tasks wait for a call by another worker. */
-  readonly busy: boolean
-}
+type Leftover = Pick<Countdown, 'open' | 'busy'>
 
 /** Counts down the tasks in a delivery, for the slice that waits for them. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
   open: number
+  /** True if some open tasks wait for a call by another worker. */
   busy: boolean
 }
 

@@ -42,8 +42,7 @@ export class Upkeep {
       this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover()),
     ]
     if (keyFile === null || api === null) return
-    const file = new KeyFile(keyFile, api.key, worker)
-    this.#timers.push(this.#every(keyFileMs, () => file.look()))
+    this.#timers.push(this.#every(keyFileMs, watchKeyFile(keyFile, api.key, worker)))
   }
 
   stop(): void {
@@ -87,14 +86,14 @@ export class Upkeep {
 
   /** Gives up the calls of dead workers, and releases this worker's reservations that got no reply. */
   async #recover(): Promise<void> {
-    const { mill, options, log, lease, rules, spender, nudge } = this.#worker
+    const { mill, options, log, lease, spender, nudge } = this.#worker
     log.touch()
     // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
     await this.#beat()
     // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
-    await settleAbandonedLogs(mill, rules, options.report)
-    if (performance.now() >= this.#spareUntil) await lease.reap(rules)
-    await lease.release(rules, spender.givenUp)
+    await settleAbandonedLogs(mill, spender, options.report)
+    if (performance.now() >= this.#spareUntil) await lease.reap(spender)
+    await lease.release(spender)
     await this.#expectNothingOpen()
     nudge()
   }
@@ -125,9 +124,7 @@ export class Upkeep {
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /**
-   * Closes runs that are still open: slices that end at the same time may each assume that another slice is the last.
-   */
+  /** Closes runs whose last slices ended at the same time and each assumed that another slice was the last. */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -150,53 +147,39 @@ export class Upkeep {
   }
 }
 
-/** The file that the key was read from. While a rejected key stops work, a new key in the file is used. */
-class KeyFile {
-  readonly #path: string
-  readonly #worker: Worker
-  #present: Secret
-  #candidate: string | null = null
-  #declined: string | null = null
-
-  constructor(path: string, present: Secret, worker: Worker) {
-    this.#path = path
-    this.#present = present
-    this.#worker = worker
-  }
-
-  /** Checks the file if nothing is in flight with the rejected key. */
-  async look(): Promise<void> {
-    if (!isHalted(this.#worker)) return
-    const found = await this.#read()
+/** Returns a check of the file with the key. While a rejected key stops work, a new key in the file is used. */
+function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promise<void> {
+  let present = first
+  let candidate: string | null = null
+  let declined: string | null = null
+  return async () => {
+    if (!isHalted(worker)) return
+    const found = await readNewKey(path, present)
     // Two reads must return the same content, because the file may be half written.
-    const twice = found !== null && found.fingerprint() === this.#candidate
-    this.#candidate = found?.fingerprint() ?? null
-    if (found === null || !twice || !isHalted(this.#worker)) return
-    if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
-    this.#present = found
-    this.#worker.turnKey(found)
-    this.#worker.options.report(
-      `the key file ${this.#path} contains a new key, which is used from now on`,
-    )
+    const twice = found !== null && found.fingerprint() === candidate
+    candidate = found?.fingerprint() ?? null
+    if (found === null || !twice || !isHalted(worker)) return
+    if (isTest(found) === isTest(present)) {
+      present = found
+      worker.turnKey(found)
+      worker.options.report(`the key file ${path} contains a new key, which is used from now on`)
+    } else if (declined !== candidate) {
+      // The balances and answers of test keys and live keys are separate.
+      declined = candidate
+      const [is, was] = isTest(found) ? ['test', 'live'] : ['live', 'test']
+      worker.options.report(
+        `the key file ${path} contains a ${is} key, but this worker buys with a ${was} key; if this is intended, restart the worker`,
+      )
+    }
   }
+}
 
-  /** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
-  async #read(): Promise<Secret | null> {
-    const text = await readFile(this.#path, 'utf8').catch(() => '')
-    if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
-    const found = new Secret(text.trim())
-    return found.fingerprint() === this.#present.fingerprint() ? null : found
-  }
-
-  /** Rejects a test key in place of a live key, or vice versa, because their balances and answers are separate. */
-  #decline(found: Secret): void {
-    if (this.#declined === found.fingerprint()) return
-    this.#declined = found.fingerprint()
-    const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
-    this.#worker.options.report(
-      `the key file ${this.#path} contains a ${is} key, but this worker buys with a ${was} key; if this is intended, restart the worker`,
-    )
-  }
+/** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
+async function readNewKey(path: string, present: Secret): Promise<Secret | null> {
+  const text = (await readFile(path, 'utf8').catch(() => '')).trim()
+  if (!settings.SEARCH_API_KEY.shape.safeParse(text).success) return null
+  const found = new Secret(text)
+  return found.fingerprint() === present.fingerprint() ? null : found
 }
 
 /** True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key. */
@@ -213,40 +196,34 @@ function isTest(key: Secret): boolean {
 const quietMs = 3_000
 const lookMs = 3_000
 
+export type Waits = ReturnType<typeof watchWaits>
+
 /** Reports why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
-export class Waits {
-  readonly #worker: Worker
-  #said = new Set<string>()
-  #waits: readonly Wait[] = []
-  #lookAt = 0
-
-  constructor(worker: Worker) {
-    this.#worker = worker
-  }
-
-  async look(): Promise<void> {
-    const { mill, lease, dispatch, tally, options } = this.#worker
-    const now = performance.now()
-    if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
-    if (now < this.#lookAt) return
-    this.#lookAt = now + lookMs
-    this.#waits = await readWaits(mill.db, lease.worker).catch((error: unknown) => {
-      if (troubleOf(error) === 'data') throw error
-      return []
-    })
-    for (const wait of this.#waits)
-      if (!this.#said.has(keyOf(wait))) options.report(describeWait(wait))
-    this.#said = new Set(this.#waits.map(keyOf))
-  }
-
-  /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
-  async longPause(): Promise<Waiting | null> {
-    const [wait, ...others] = this.#waits
-    if (wait?.kind !== 'pause' || others.length > 0) return null
-    const { db, config } = this.#worker.mill
-    if (wait.ms <= config.stallMs) return null
-    const { tasks, query, until } = wait
-    return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
+export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
+  const { db, config } = mill
+  let said = new Set<string>()
+  let waits: readonly Wait[] = []
+  let lookAt = 0
+  return {
+    look: async () => {
+      const now = performance.now()
+      if (dispatch.flying > 0 || dispatch.stopped !== null || tally.stillFor < quietMs) return
+      if (now < lookAt) return
+      lookAt = now + lookMs
+      waits = await readWaits(db, lease.worker).catch((error: unknown) => {
+        if (troubleOf(error) === 'data') throw error
+        return []
+      })
+      for (const wait of waits) if (!said.has(keyOf(wait))) options.report(describeWait(wait))
+      said = new Set(waits.map(keyOf))
+    },
+    /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
+    longPause: async (): Promise<Waiting | null> => {
+      const [wait, ...others] = waits
+      if (wait?.kind !== 'pause' || others.length > 0 || wait.ms <= config.stallMs) return null
+      const { tasks, query, until } = wait
+      return (await countOpenTasks(db)) === tasks ? { tasks, query, until } : null
+    },
   }
 }
 

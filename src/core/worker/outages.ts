@@ -33,12 +33,10 @@ export class Outages {
     return this.#since.has(part)
   }
 
-  /** Lists the unreachable systems, one per line. */
   list(): readonly string[] {
     return [...this.#since.keys()].map((part) => `${part} is unreachable`)
   }
 
-  /** Returns a system that has been unreachable for at least this long, or null. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
     return null
@@ -74,10 +72,7 @@ export class Brake {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /**
-   * Returns why a call must not be sent any more, or null. `term` is the lease as it was before the reservation: if it
-   * expired before the next renewal, the call may have been given up.
-   */
+  /** Returns why a call must not be sent any more, or null. `term` is the lease before the reservation. */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
     if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'
@@ -95,8 +90,7 @@ export class Brake {
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
-      const asked = 'waitMs' in verdict ? verdict.waitMs : null
-      const wait = Math.min(asked ?? shortestHoldMs, longestHoldMs)
+      const wait = Math.min(verdict.waitMs ?? shortestHoldMs, longestHoldMs)
       this.#holdUntil = Math.max(this.#holdUntil, this.#now() + wait)
     }
     if (stops === 'auth') this.#keyRefused = true
@@ -136,7 +130,6 @@ export class KeyCheck {
     this.#refutedBefore = refutedBefore
   }
 
-  /** Called when a task's call is sent. */
   begin(task: number): void {
     this.#count += 1
     this.#begun.set(task, this.#count)

@@ -18,12 +18,19 @@ interface Screen {
   readonly report: (line: string) => void
 }
 
-/** Reports progress. Other messages go through `tell`, so that lines do not mix. */
+interface Seen {
+  readonly left: number
+  readonly done: number
+  /** Number of calls that all workers ended in the last minute. */
+  readonly ended: number
+  readonly account: AccountStatus | null
+}
+
+/** Reports progress. Other messages go through `report`, so that lines do not mix. */
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen
-  /** `ended` is the number of calls that all workers ended in the last minute. */
-  #seen: { left: number; done: number; ended: number; account: AccountStatus | null } | null = null
+  #seen: Seen | null = null
   #looking = false
   #lookAt = 0
   #drawnAt = performance.now()
@@ -46,7 +53,7 @@ export class Reporter {
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
     if (now - this.#drawnAt < (this.#screen.terminal ? drawMs : lineMs)) return
     this.#drawnAt = now
-    this.#draw(describeProgress(this.#standing(worker)))
+    this.#draw(describeProgress(progressOf(worker, this.#seen)))
   }
 
   clear(): void {
@@ -81,60 +88,42 @@ export class Reporter {
     this.#lookAt = performance.now() + Math.max(lookMs, took * restShare)
     this.#looking = false
   }
+}
 
-  #standing(worker: Worker): WorkProgress {
-    const { tally, dispatch } = worker
-    const { done } = tally
-    const seen = this.#seen
-    return {
-      done,
-      left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
-      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / 60),
-      flying: dispatch.flying,
-      remaining: tally.remaining,
-      spendable: this.#spendable(worker),
-      price: tally.meanPrice,
-      still: dispatch.stopped?.detail ?? null,
-    }
-  }
+export type WorkProgress = ReturnType<typeof progressOf>
 
-  /** Returns the credits that can still be spent above the highest floor and within the daily and monthly budgets. */
-  #spendable({ tally: { remaining }, rules }: Worker): Spendable | null {
-    if (remaining === null) return null
-    const { dailyBudget, monthlyBudget } = this.#mill.config
-    const { floor, uncertain, day_spent, month_spent } = this.#seen?.account ?? nothingSpent
-    const above = remaining - Math.max(rules.floor, floor ?? 0) - uncertain
-    const day = (dailyBudget ?? Infinity) - day_spent
-    const month = (monthlyBudget ?? Infinity) - month_spent
-    const credits = Math.min(above, day, month)
-    if (credits === above) return { credits, end: 'credit floor reached' }
-    return { credits, end: credits === day ? 'daily budget used up' : 'monthly budget used up' }
+function progressOf(worker: Worker, seen: Seen | null) {
+  const { tally, dispatch } = worker
+  const { done } = tally
+  return {
+    done,
+    /** Open tasks in all runs, or null until they are counted. */
+    left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
+    /** Tasks per second, across all workers. */
+    perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / 60),
+    flying: dispatch.flying,
+    remaining: tally.remaining,
+    spendable: spendableOf(worker, seen?.account ?? nothingSpent),
+    /** Average cost of an answer, or null before the first answer. */
+    price: tally.meanPrice,
+    still: dispatch.stopped?.detail ?? null,
   }
 }
 
 const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
 
-export interface WorkProgress {
-  /** Tasks that this worker has completed. */
-  readonly done: number
-  /** Open tasks in all runs, or null until they are counted. */
-  readonly left: number | null
-  /** Tasks per second, across all workers. */
-  readonly perSecond: number
-  readonly flying: number
-  /** Balance in the newest answer. */
-  readonly remaining: number | null
-  /** Credits that can still be spent and what limits them, or null until known. */
-  readonly spendable: Spendable | null
-  /** Average cost of an answer, or null before the first answer. */
-  readonly price: number | null
-  /** Reason why nothing is being bought. */
-  readonly still: string | null
-}
-
-interface Spendable {
-  readonly credits: number
-  readonly end: string
+/** Returns the credits that can still be spent and what limits them, or null until known. */
+function spendableOf(
+  { tally: { remaining }, spender }: Worker,
+  { floor, uncertain, day_spent, month_spent }: Pick<AccountStatus, keyof typeof nothingSpent>,
+) {
+  if (remaining === null) return null
+  const above = remaining - Math.max(spender.floor, floor ?? 0) - uncertain
+  const day = (spender.dailyBudget ?? Infinity) - day_spent
+  const month = (spender.monthlyBudget ?? Infinity) - month_spent
+  const credits = Math.min(above, day, month)
+  if (credits === above) return { credits, end: 'credit floor reached' }
+  return { credits, end: credits === day ? 'daily budget used up' : 'monthly budget used up' }
 }
 
 /** Formats one line: tasks done and left, rate, remaining time, and when credits run out. */

@@ -14,7 +14,7 @@ import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './wr
 /** Settles abandoned logs before anything is bought and before a dead worker's calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
-  rules: SettlementRules,
+  rules: Omit<SettlementRules, 'account'>,
   report: (line: string) => void,
 ): Promise<void> {
   const { leaseMs } = mill.config
@@ -38,10 +38,7 @@ export async function settleAbandonedLogs(
 }
 
 /** Returns the replies in a log that are new to the ledger, by account, and how many belong to no known call. */
-async function readEntries(
-  { db }: Mill,
-  { replies }: LogContent,
-): Promise<{ entries: ReadonlyMap<number, Entry[]>; strangers: number }> {
+async function readEntries({ db }: Mill, { replies }: LogContent) {
   const ids = replies.map(({ call }) => call.id)
   const rows = await db
     .selectFrom('calls')

@@ -1,5 +1,6 @@
 // Summarises a worker's run: its last lines, its exit code, and why it ended.
 
+import { createHistogram } from 'node:perf_hooks'
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Flaw, flawOf } from '../../base/answer.ts'
 import { count, flawText, formatNumber } from '../../base/cli/text.ts'
@@ -19,21 +20,14 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Returns the summary without its last line: failures by code, latency, and expected and actual cost. */
-export function sumLines(summary: Summary): string[] {
-  const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
+/** Returns the summary without its last line: failures by code, and latency. */
+export function sumLines({ failures, latency_ms: { median, p95 } }: Summary): string[] {
   const lines: string[] = []
   const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
   if (codes.length > 0) lines.push(`failures in these runs: ${codes.join(', ')}`)
-  const { median, p95 } = latency
-  if (median === null || p95 === null) return lines
-  const bill =
-    expected === null
-      ? `${count(used, 'credit')} paid; no earlier price to compare with`
-      : `${count(expected, 'credit')} expected at earlier prices, ${formatNumber(used)} paid`
-  lines.push(
-    `answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile); ${bill}`,
-  )
+  if (median !== null && p95 !== null) {
+    lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile)`)
+  }
   return lines
 }
 
@@ -133,9 +127,6 @@ export interface Waiting {
   readonly until: string
 }
 
-/** Average price of a call in each price class. */
-export type Prices = ReadonlyMap<string, number>
-
 /** Window for measuring the rate. No rate is measured over less than `shortestMs`. */
 const paceMs = 60_000
 const shortestMs = 500
@@ -148,45 +139,37 @@ export class Tally {
   #used = 0
   #progress = performance.now()
   #charged = 0
-  #expected: number | null = 0
   #ends = [{ at: performance.now(), done: 0 }]
-  readonly #latencies = new Latencies()
+  /** Durations of paid requests, in microseconds. */
+  readonly #latencies = createHistogram()
   calls = 0
-  /** Balance in the newest answer. */
   remaining: number | null = null
   reused = 0
-  /** Known prices, which are set before the first call. */
-  prices: Prices = new Map()
   /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 
-  reply(verdict: Verdict): void {
-    if (verdict.kind === 'unsent') return
+  reply({ kind, answer, creditsUsed, creditsRemaining }: Verdict): void {
+    if (kind === 'unsent') return
     this.calls += 1
-    if (!('creditsUsed' in verdict)) return
-    this.#used += verdict.creditsUsed ?? 0
-    if (verdict.creditsUsed !== null) this.#charged += 1
-    if (verdict.creditsRemaining !== null) this.remaining = verdict.creditsRemaining
-    const flaw = verdict.kind === 'answered' ? flawOf(verdict.answer.parseError) : null
+    this.#used += creditsUsed ?? 0
+    if (creditsUsed !== null) this.#charged += 1
+    if (creditsRemaining !== null) this.remaining = creditsRemaining
+    const flaw = answer === null ? null : flawOf(answer.parseError)
     if (flaw !== null) this.#flaws[flaw] += 1
   }
 
-  /** Records the duration of a paid request, in seconds. */
   took(seconds: number): void {
-    this.#latencies.add(seconds)
+    this.#latencies.record(Math.max(1, Math.round(seconds * 1_000_000)))
   }
 
-  /** Counts a recorded call by its task's new state. The price class determines the expected cost. */
-  ended(state: string, kind = ''): void {
+  ended(state: string): void {
     if (state === 'answered' || state === 'failed' || state === 'unknown') this.#ended[state] += 1
     if (state === 'open') return
     this.#progress = performance.now()
     if (this.#progress - (this.#ends.at(-1)?.at ?? 0) >= shortestMs) {
       this.#ends.push({ at: this.#progress, done: this.done })
     }
-    const price = this.prices.get(kind)
-    this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
   }
 
   /** Tasks that this worker has completed. */
@@ -204,7 +187,6 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** Average cost of calls that reported a cost. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }
@@ -240,37 +222,15 @@ export class Tally {
       credits_used: this.#used,
       credits_remaining: this.remaining,
       waiting: this.waiting,
-      /** Cost of the same calls at earlier prices, or null if one of the prices is unknown. */
-      credits_expected: this.#expected === null ? null : Math.round(this.#expected),
-      /** Unsuccessful tasks in this worker's runs, by error code. */
       failures: {} as Readonly<Record<string, number>>,
       /** Median and 95th percentile of call latency, or null without calls. */
-      latency_ms: { median: this.#latencies.within(0.5), p95: this.#latencies.within(0.95) },
-      seconds: Math.round((performance.now() - this.#started) / 10) / 100,
+      latency_ms: { median: this.#latencyMs(50), p95: this.#latencyMs(95) },
+      seconds: Math.round(this.age / 10) / 100,
     }
   }
-}
 
-const step = Math.log(1.02)
-
-/** Latency histogram in constant memory, accurate to one percent. */
-export class Latencies {
-  readonly #counts = new Map<number, number>()
-  #size = 0
-
-  add(seconds: number): void {
-    const place = Math.round(Math.log(Math.max(seconds, 0.000_1)) / step)
-    this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1)
-    this.#size += 1
-  }
-
-  /** Returns the latency in milliseconds below which this share of calls lies, or null before the first call. */
-  within(share: number): number | null {
-    let seen = 0
-    for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {
-      seen += calls
-      if (seen >= share * this.#size) return Math.round(Math.exp(place * step) * 1000)
-    }
-    return null
+  #latencyMs(percentile: number): number | null {
+    const { count: calls } = this.#latencies
+    return calls === 0 ? null : Math.round(this.#latencies.percentile(percentile) / 1_000)
   }
 }

@@ -5,17 +5,17 @@ import { reaching, untilAnswered } from '../../base/database/trouble.ts'
 import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
-import { readFunds } from '../ledger/prices.ts'
 import type { Entry } from '../ledger/settle.ts'
-import { knownBalance, leftUnaffordable, activeStop } from '../ledger/standstill.ts'
+import { leftUnaffordable, activeStop } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
 import { type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
 import type { Consumer } from '../queue/slice-jobs.ts'
+import { readAccount } from '../runs/status.ts'
 import { countFailures } from '../runs/waits.ts'
-import { idleMs, Upkeep, Waits } from './duties.ts'
+import { idleMs, Upkeep, type Waits, watchWaits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
 import { logFolder } from './write-ahead-log.ts'
-import type { Finish, Prices, Summary } from './summary.ts'
+import type { Finish, Summary } from './summary.ts'
 
 export type WorkOptions = WorkerOptions & {
   /** If true, the worker ends when no task is open or the account is stopped. */
@@ -23,7 +23,6 @@ export type WorkOptions = WorkerOptions & {
   readonly signal: AbortSignal
   /** Called when runs have ended. By default, these runs are closed and judged. */
   readonly afterRuns?: AfterRuns
-  /** Called several times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 
@@ -40,7 +39,6 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reach(() => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reach(() => Worker.open(mill, options))
-  worker.tally.prices = await reach(() => readPrices(mill))
   const upkeep = new Upkeep(worker, options.afterRuns ?? closeAndJudge)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
@@ -64,26 +62,19 @@ function reachUntil(end: number, signal: AbortSignal) {
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads each price class's average price. */
-async function readPrices({ db, supplier }: Mill): Promise<Prices> {
-  const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
-  return new Map(
-    costs.flatMap(({ class: kind, average }) => (average === null ? [] : [[kind, average]])),
-  )
-}
-
 /** Reads the parts of the summary that only the database knows. */
-async function askTables({ mill: { db }, rules, tally }: Worker): Promise<Partial<Summary>> {
+async function askTables({ mill: { db, supplier }, tally }: Worker): Promise<Partial<Summary>> {
+  const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
   const failures = await countFailures(db, [...tally.runs])
   return {
-    credits_remaining: await knownBalance(db, rules.account),
+    credits_remaining: account?.remaining ?? null,
     run_failures: Object.values(failures).reduce((sum, tasks) => sum + tasks, 0),
     failures,
   }
 }
 
 async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions): Promise<Finish> {
-  const waits = new Waits(worker)
+  const waits = watchWaits(worker)
   const look = async () => {
     const open = await upkeep.look()
     if (open === true && options.drain) await waits.look()
@@ -96,20 +87,17 @@ async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions):
     looking ??= look()
     const finish = await within(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
-    else if (!options.signal.aborted) fallSilent(worker)
+    else if (!options.signal.aborted) {
+      if (!worker.outages.away('the database'))
+        options.report('the database does not answer and is treated as unreachable')
+      worker.outages.mark('the database', true)
+    }
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
     if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
 }
 
-function fallSilent({ outages, options }: Worker): void {
-  if (!outages.away('the database'))
-    options.report('the database does not answer and is treated as unreachable')
-  outages.mark('the database', true)
-}
-
-/** Returns why a drain is over, or null. */
 async function drained(
   worker: Worker,
   { waits, options, open }: { waits: Waits; options: WorkOptions; open: boolean | null },
@@ -129,8 +117,7 @@ async function drained(
   }
   // Other workers hold the remaining slices, and keep them while the account is stopped.
   if (worker.idleFor < idleMs) return null
-  const { account, key, floor } = worker.rules
-  const stop = await activeStop(mill.db, { account, key, floor })
+  const stop = await activeStop(mill.db, worker.spender)
   if (stop !== null) return stop
   tally.waiting = await waits.longPause()
   return tally.waiting === null ? null : 'stalled'
@@ -176,7 +163,8 @@ async function putAway(worker: Worker, consumer: Consumer): Promise<void> {
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, worker.mill.config.timeoutMs + putAwayMs)
-  await worker.cut()
+  // Calls that are still in flight are recorded as possibly charged.
+  await worker.api.close()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
   await leaveLog(worker, worker.batch.abandon())
   await stopped

@@ -9,9 +9,7 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 import { answer, type Outcome, type Steps, stepsOf, type Tools } from '../../pipeline.ts'
 import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
-import type { Task } from '../ledger/entry.ts'
 import type { Reserved, Spender } from '../ledger/reserve.ts'
-import type { SettlementRules } from '../ledger/settle.ts'
 import { keyAnsweredSince } from '../ledger/standstill.ts'
 import { anyLost, claimLost, type LostAnswer, saveReplay, takeTurn } from '../ledger/waiting.ts'
 import type { Mill } from '../mill.ts'
@@ -29,7 +27,6 @@ import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write
 
 export type WorkerOptions = Tools['options'] & {
   readonly lanes: number
-  /** Called when a new key is used. */
   readonly onKey?: (key: Secret) => void
 }
 
@@ -42,13 +39,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   const { url, key } = await mill.api()
   const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
-  const rules = {
-    account,
-    key: fingerprint,
-    floor: config.creditFloor,
-    rebuy: config.unknown === 'retry',
-  }
-  await settleAbandonedLogs(mill, rules, options.report)
+  await settleAbandonedLogs(mill, settlementRules(mill, fingerprint), options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
   // The log is opened after abandoned logs are settled, because removing those may free the space that it needs.
@@ -57,7 +48,7 @@ async function openParts(mill: Mill, options: WorkerOptions) {
     const { creditFloor: floor, leaseMs } = config
     const lease = await Lease.open({ db, account, key: fingerprint, floor, lanes, leaseMs })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-    return { api, lease, spender, rules, log }
+    return { api, lease, spender, log }
   } catch (error) {
     await log.close()
     throw error
@@ -71,19 +62,23 @@ function unknownCalls(mill: Mill, answers: number): Error {
   )
 }
 
+function settlementRules({ config }: Pick<Mill, 'config'>, key: string) {
+  return { key, floor: config.creditFloor, rebuy: config.unknown === 'retry' }
+}
+
 export function spenderOf(
-  { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
+  mill: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
+  const { config, supplier } = mill
   const { dailyBudget, monthlyBudget, rateLimit, mostInFlight } = config
   const { renewal, probeEveryMs, zone } = config
   return {
+    ...settlementRules(mill, key),
     account,
     worker,
     origin: supplier.origin,
     api: supplier.api,
-    key,
-    floor: config.creditFloor,
     ...{ dailyBudget, monthlyBudget, rateLimit, mostInFlight },
     dayOf: (time) => dayOf(zone, time),
     monthOf: monthsOf(renewal, zone),
@@ -114,7 +109,6 @@ export class Worker implements Tools, DispatchOptions {
   readonly api: Api
   readonly lease: Lease
   readonly spender: Spender
-  readonly rules: SettlementRules
   readonly log: WriteAheadLog
   readonly tally = new Tally()
   readonly outages = new Outages()
@@ -124,11 +118,10 @@ export class Worker implements Tools, DispatchOptions {
   readonly batch: Batch
   readonly steps = stepsOf(this)
   readonly dispatch = new Dispatch(this)
-  readonly lost: LostAnswers
+  readonly lost: ReturnType<typeof askForLostAnswers>
   readonly slots: number
   readonly #mostFlying: number
   #ending = false
-  /** Number of slices that are being processed. */
   handling = 0
   #lastSlice = performance.now()
   fatal: Error | null = null
@@ -139,13 +132,12 @@ export class Worker implements Tools, DispatchOptions {
     this.api = parts.api
     this.lease = parts.lease
     this.spender = parts.spender
-    this.rules = parts.rules
     this.log = parts.log
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config)
     this.lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
-    this.batch = openBatch(mill, parts.rules, {
+    this.batch = openBatch(mill, parts.spender, {
       counted: ahead === 0,
       onRecorded: (calls) => this.log.settle(calls),
       onAway: (away) => this.outages.markDatabase(away, options.report),
@@ -158,7 +150,7 @@ export class Worker implements Tools, DispatchOptions {
       outages: this.outages,
       nudge: this.nudge,
     })
-    this.lost = new LostAnswers(this)
+    this.lost = askForLostAnswers(this)
   }
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
@@ -196,7 +188,6 @@ export class Worker implements Tools, DispatchOptions {
     this.api.turnKey(key)
     this.spender.key = key.fingerprint()
     this.lease.key = key.fingerprint()
-    this.rules.key = key.fingerprint()
     this.options.onKey?.(key)
     this.nudge()
   }
@@ -208,12 +199,6 @@ export class Worker implements Tools, DispatchOptions {
     this.lost.end()
   }
 
-  /** Aborts calls that are still in flight, and records them as possibly charged. */
-  async cut(): Promise<void> {
-    await this.api.close()
-  }
-
-  /** Called after each attempt to reserve. */
   onGate({ affordable, reused }: Reserved): void {
     this.tally.reused += reused
     // Near the floor, there may be more lanes than affordable calls.
@@ -230,17 +215,15 @@ export class Worker implements Tools, DispatchOptions {
     }
   }
 
-  /** Number of lanes that are free for a call. */
   free(): number {
     const room = this.#mostFlying - this.dispatch.flying
     return this.brake.allow(Math.max(0, Math.min(this.lanes.free(), room)))
   }
 
-  onEnded(task: Task, state: string): void {
-    this.tally.ended(state, task.class)
+  onEnded(state: string): void {
+    this.tally.ended(state)
   }
 
-  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
   onTrouble(error: unknown): number {
     const trouble = isFatal(error) ? 'data' : troubleOf(error)
     if (trouble === 'away') this.outages.markDatabase(true, this.options.report)
@@ -251,10 +234,7 @@ export class Worker implements Tools, DispatchOptions {
 
 const busyDelayMs = 2_000
 
-/**
- * Ends a slice's round. Open tasks return in a job for the next round, which is delayed if a task waits for a call by
- * another worker.
- */
+/** Ends a slice's round. Open tasks return in a delayed job if a task waits for a call by another worker. */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,
@@ -272,85 +252,69 @@ const everyMs = 500
  * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. A repeated request
  * shows how a lost call ended, and no query is bought twice.
  */
-class LostAnswers {
-  readonly #worker: Worker
-  readonly #timer: NodeJS.Timeout
-  /**
-   * Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
-   * workers applies.
-   */
-  #replayMs: number | null | undefined = undefined
-  #looking = false
-  #ended = false
-
-  constructor(worker: Worker) {
-    this.#worker = worker
-    this.#timer = setInterval(() => void this.#look(), everyMs)
-  }
-
-  /** Learns from a reply whether the API repeats answers, and for how long. */
-  readReply(reply: Reply): void {
-    if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
-    // A proxy's reply does not show whether the API repeats answers.
-    if (reply.replayMs === null && reply.status !== 200) return
-    this.#replayMs = reply.replayMs
-    const { mill, rules } = this.#worker
-    saveReplay(mill.db, rules.account, reply.replayMs).catch((error: unknown) => {
-      this.#replayMs = undefined
-      this.#worker.onTrouble(error)
-    })
-  }
-
-  /** True while a lost answer may still arrive. A drain waits for it. */
-  async hopes(): Promise<boolean> {
-    const { mill, rules } = this.#worker
-    return this.#replayMs !== null && (await anyLost(mill.db, rules.account))
-  }
-
-  end(): void {
-    this.#ended = true
-    clearInterval(this.#timer)
-  }
-
-  async #look(): Promise<void> {
-    const { db, config } = this.#worker.mill
-    const { account } = this.#worker.rules
+function askForLostAnswers(worker: Worker) {
+  const { db, config } = worker.mill
+  const { account } = worker.spender
+  // Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
+  // workers applies.
+  let replayMs: number | null | undefined
+  let looking = false
+  let ended = false
+  const look = async () => {
     const perSecond = config.rateLimit
-    const lanes = this.#worker.free()
-    if (this.#looking || this.#replayMs === null || lanes <= 0) return
-    this.#looking = true
+    const lanes = worker.free()
+    if (looking || replayMs === null || lanes <= 0) return
+    looking = true
     try {
       if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
       const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
-      if (!this.#ended) for (const one of lost) void this.#ask(one)
+      if (!ended) for (const one of lost) void askAgain(worker, one)
     } catch (error) {
-      this.#worker.onTrouble(error)
+      worker.onTrouble(error)
     } finally {
-      this.#looking = false
+      looking = false
     }
   }
-
-  async #ask(lost: LostAnswer): Promise<void> {
-    const { steps } = this.#worker
-    const { call, mark, task: id, query_id: queryId, ...rest } = lost
-    const asked = { ...rest, id, queryId, suspect: false, refused: false }
-    try {
-      const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
-      this.#worker.onEnded(asked, outcome.state)
-    } catch (error) {
-      this.#worker.onTrouble(error)
-    }
+  const timer = setInterval(() => void look(), everyMs)
+  return {
+    /** Learns from a reply whether the API repeats answers, and for how long. */
+    readReply: (reply: Reply) => {
+      if (reply.kind !== 'response' || reply.replayMs === replayMs) return
+      // A proxy's reply does not show whether the API repeats answers.
+      if (reply.replayMs === null && reply.status !== 200) return
+      replayMs = reply.replayMs
+      saveReplay(db, account, replayMs).catch((error: unknown) => {
+        replayMs = undefined
+        worker.onTrouble(error)
+      })
+    },
+    /** True while a lost answer may still arrive. A drain waits for it. */
+    hopes: async () => replayMs !== null && (await anyLost(db, account)),
+    end: () => {
+      ended = true
+      clearInterval(timer)
+    },
   }
+}
 
-  /**
-   * Stores only answers, because a rejection does not show how the first request ended: the API may have sent it before
-   * it looked up the idempotency key.
-   */
-  readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
-    const { steps, log, keyCheck } = this.#worker
+async function askAgain(
+  worker: Worker,
+  { call, mark, task: id, query_id: queryId, ...rest }: LostAnswer,
+): Promise<void> {
+  const { steps, log, keyCheck } = worker
+  // Only answers are stored, because a rejection does not show how the first request ended: the API may have sent it
+  // before it looked up the idempotency key.
+  const store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return steps.store(bought)
     log.settle([bought.call.id])
     keyCheck.forget(bought.task.id)
     return { state: 'open', waitMs: null }
+  }
+  const asked = { ...rest, id, queryId, suspect: false, refused: false }
+  try {
+    const outcome = await answer(asked, { id: call, mark }, { ...steps, store })
+    worker.onEnded(outcome.state)
+  } catch (error) {
+    worker.onTrouble(error)
   }
 }

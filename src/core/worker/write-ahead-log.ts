@@ -17,13 +17,12 @@ import {
   readSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeSync,
   writevSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { codeOf, Misuse, Unreachable } from '../../base/errors.ts'
 import type { Provenance } from '../ledger/entry.ts'
@@ -50,14 +49,7 @@ interface RecordHead extends Provenance {
   readonly bytes: number | null
   readonly crc: number
   readonly call: CallName
-  /** The reply without its body. */
   readonly reply: object
-}
-
-interface LoggedReply {
-  readonly call: CallName
-  readonly reply: Reply
-  readonly provenance: Provenance
 }
 
 interface LogOptions {
@@ -65,7 +57,6 @@ interface LogOptions {
   /** Prefix of the file names, because several databases may share the folder. */
   readonly installation: string
   readonly provenance: Provenance
-  /** Disk space to allocate in advance. */
   readonly bytes: number
 }
 
@@ -165,13 +156,11 @@ export class WriteAheadLog {
   }
 }
 
-/** One of a log's files. */
 class Segment {
   readonly file: string
   #handle: number
   #generation = 0
   #pending = 0
-  /** Offset of the next record. */
   end = 0
   /** True if a reply was appended after the last flush began. */
   dirty = false
@@ -251,7 +240,7 @@ class Segment {
   }
 
   #isThere(): boolean {
-    return statsOf(this.file)?.ino === fstatSync(this.#handle).ino
+    return ifThere(() => statSync(this.file))?.ino === fstatSync(this.#handle).ino
   }
 
   /** Creates the file again if it was removed, by a person or by another worker while this process was frozen. */
@@ -284,42 +273,32 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
   return total
 }
 
-export interface LogContent {
-  readonly file: string
-  readonly replies: readonly LoggedReply[]
-  /** Number of corrupt replies, usually because of a power failure. */
-  readonly torn: number
-}
+export type LogContent = ReturnType<typeof readSegment>
 
 /** Reads the logs of dead workers: logs whose process is gone, and logs from other hosts with an old mtime. */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },
-): readonly LogContent[] {
+): LogContent[] {
   const names = ifThere(() => readdirSync(folder)) ?? []
   return names
     .filter((name) => name.startsWith(`${installation}-`) && name.endsWith(suffix))
-    .filter((name) => isAbandoned(join(folder, name), { name, installation, leaseMs }))
-    .flatMap((name) => {
-      const file = join(folder, name)
+    .map((name) => join(folder, name))
+    .filter((file) => isAbandoned(file, installation, leaseMs))
+    .flatMap((file) => {
       const bytes = ifThere(() => readFileSync(file))
       return bytes === null ? [] : [readSegment(file, bytes)]
     })
 }
 
-/**
- * True if a log is abandoned. A process in another container may have the same pid, but a recent mtime shows that the
- * log's own process is alive.
- */
-function isAbandoned(
-  file: string,
-  { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
-): boolean {
+/** True if a log's process is gone. A recent mtime shows that a process in another container is alive. */
+function isAbandoned(file: string, installation: string, leaseMs: number): boolean {
   if (ownFiles.has(file)) return false
+  const name = basename(file)
   const [, pid] = /-(\d+)-[a-z0-9]+\.wal$/.exec(name) ?? []
   const here = pid !== undefined && name.startsWith(`${installation}-${hostname()}-${pid}-`)
   if (here && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true
-  const touched = statsOf(file)?.mtimeMs
+  const touched = ifThere(() => statSync(file))?.mtimeMs
   return touched !== undefined && Date.now() - touched > leaseMs
 }
 
@@ -332,8 +311,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function readSegment(file: string, bytes: Buffer): LogContent {
-  const replies: LoggedReply[] = []
+function readSegment(file: string, bytes: Buffer) {
+  const replies: { call: CallName; reply: Reply; provenance: Provenance }[] = []
+  // Number of corrupt replies, usually because of a power failure.
   let torn = 0
   let at = 0
   for (let first: RecordHead | null = null; ;) {
@@ -376,26 +356,16 @@ export function setLogAside(file: string): string {
   return aside
 }
 
+/** Returns null if the file or its folder is missing. */
 function ifThere<T>(look: () => T): T | null {
   try {
     return look()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return null
     throw error
   }
 }
 
-/** Reads a file's status, or returns undefined if the file or its folder is missing. */
-function statsOf(file: string): Stats | undefined {
-  try {
-    return statSync(file)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
-    throw error
-  }
-}
-
-/** Returns the folder for the logs of all workers that share MILL_HOME. */
 export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
@@ -414,10 +384,7 @@ export function expectLogFolder(mill: Mill): void {
   }
 }
 
-/**
- * Opens a worker's log with space for all answers that may wait at once. If there is too little space, throws before
- * anything is bought.
- */
+/** Opens a worker's log, or throws before anything is bought if answers might not find space in it. */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)
   const bytes = answers * bytesOfAnswer

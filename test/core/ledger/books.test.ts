@@ -53,9 +53,6 @@ const answered = {
   attempts: 1,
   ambiguous: 0,
   deaths: 0,
-  wait_ms: undefined,
-  error_code: undefined,
-  error_message: undefined,
 }
 const settlement: Settlement = {
   account_id: 1,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openAccount, readBooks } from '../../../src/core/ledger/books.ts'
-import { closeWorker, openWorker } from '../../../src/core/ledger/leases.ts'
+import { Lease } from '../../../src/core/ledger/leases.ts'
 import { readAccountSpending } from '../../../src/core/ledger/money.ts'
 import { readFunds } from '../../../src/core/ledger/prices.ts'
 import { activeStop } from '../../../src/core/ledger/standstill.ts'
@@ -18,14 +18,8 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-const machine = { host: 'here', pid: 1 }
-
 const enter = (floor: number, more: { account?: number; leaseMs?: number } = {}) =>
-  openWorker(database.db, {
-    ...{ account, leaseMs: 60_000, lanes: 1, ...machine },
-    ...more,
-    floor,
-  })
+  Lease.open({ db: database.db, account, leaseMs: 60_000, lanes: 1, ...more, floor })
 
 const onThePages = async (named: string = market.name) => {
   const span = { since: '2026-01-01', until: '2026-01-05', zone: 'UTC' }
@@ -51,7 +45,7 @@ describe('the floor in force', () => {
     await enter(200)
     await enter(100)
     const left = await enter(400)
-    await closeWorker(database.db, { id: left, ...machine })
+    await left.close()
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 

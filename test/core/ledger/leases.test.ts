@@ -144,11 +144,11 @@ describe('calls in flight', () => {
     // As after reading an older copy of the database: the call may have been sent, and its mark is unknown.
     await sql`update calls set sent_at = sent_at - interval '1 hour'`.execute(mill.db)
     const givenUp = new Set<string>([randomUUID()])
-    await lease.release(clerk, givenUp)
+    await lease.release({ ...clerk, givenUp })
     expect(await callOf(call)).toMatchObject({ outcome: null })
     expect(givenUp.size).toBe(1)
     givenUp.add(call.mark ?? '')
-    await lease.release(clerk, givenUp)
+    await lease.release({ ...clerk, givenUp })
     expect(await callOf(call)).toEqual({ outcome: 'unsent', task: 'open', deaths: 0, attempts: 0 })
     expect(givenUp.size).toBe(1)
   })

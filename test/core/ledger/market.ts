@@ -4,7 +4,7 @@ import type { Database } from '../../../src/base/database/database.ts'
 import { codeOf } from '../../../src/base/errors.ts'
 import { lowestBalance } from '../../../src/core/ledger/account.ts'
 import { readBooks } from '../../../src/core/ledger/books.ts'
-import { openWorker } from '../../../src/core/ledger/leases.ts'
+import { Lease } from '../../../src/core/ledger/leases.ts'
 import {
   decideAdmission,
   prepareAdmission,
@@ -99,14 +99,13 @@ export class Market {
     await sql`
       insert into account_costs (account_id, class, dearest, cheapest, seen, earlier_first, earlier_second, earlier_count)
       values (${account}, '10/-', ${price}, ${price}, 30, ${price}, ${price}, 30)`.execute(db)
-    const worker = { account, host: 'here', pid: 1, floor, lanes: 4, leaseMs: 3_600_000 }
-    const entered = await openWorker(db, worker)
+    const lease = await Lease.open({ db, account, floor, lanes: 4, leaseMs: 3_600_000 })
     const made = await sql<{ id: number }>`
       insert into tasks (run_id, query_id, slice)
       select ${run}, gen_random_uuid(), 0 from generate_series(1, 12)
       returning id`.execute(db)
     const tasks = made.rows.map(({ id }) => id)
-    return new Market({ db, account, worker: entered, tasks, balance, most })
+    return new Market({ db, account, worker: lease.worker, tasks, balance, most })
   }
 
   /** A worker reads the ledger and decides; it writes the decision later. */
@@ -282,5 +281,5 @@ export class Market {
 }
 
 function atOnce(task: Settlement['tasks'][number]): Settlement['tasks'][number] {
-  return { ...task, wait_ms: task.wait_ms === undefined ? undefined : 0 }
+  return task.wait_ms === undefined ? task : { ...task, wait_ms: 0 }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { requestsOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
-import { prepareAdmission } from '../../../src/core/ledger/reserve.ts'
+import { scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
+import { decideAdmission, prepareAdmission } from '../../../src/core/ledger/reserve.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 import { booksOf, known, rich, spender, waiting } from './books.ts'
 
@@ -63,9 +63,16 @@ describe('urgent tasks elsewhere', () => {
     expect(priorities(100)).toEqual([])
   })
 
-  test('are passed to each request of their priority', () => {
-    const ready = [5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
-    const asks = requestsOf(ready, new Map([[9, 3]]))
-    expect(asks.map(({ urgentElsewhere }) => urgentElsewhere)).toEqual([0, 3])
+  test('delay only the tasks of their priority', () => {
+    const books = booksOf(rich, { costs: new Map([['10/-', known]]) })
+    const inputs = prepareAdmission(spender({ floor: 980 }), {
+      requested: [want(1, 5), want(2, 9)],
+      books,
+      tasks: [waiting(1), waiting(2)],
+    })
+    const granted = (urgent: ReadonlyMap<number, number>) =>
+      decideAdmission(inputs, urgent).admission.grants.map(({ task }) => task)
+    expect(granted(new Map())).toEqual([1, 2])
+    expect(granted(new Map([[9, 3]]))).toEqual([1])
   })
 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { readNight } from '../../../src/core/nights/health.ts'
-import { readGoodNights } from '../../../src/core/nights/odd-nights.ts'
+import { readGoodNights } from '../../../src/core/nights/nights.ts'
 import { countFailures } from '../../../src/core/runs/waits.ts'
 import { readSharesOn } from '../../../src/features/alerts/find-alerts.ts'
 import { storyScene } from '../../features/analysis/scene.ts'

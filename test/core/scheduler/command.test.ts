@@ -96,15 +96,6 @@ describe('the command for nights', () => {
     expect(stderr).toMatch(/good, due .*, is run \d+/)
   })
 
-  test('refuses a desk with a command that ends at once, before anything is opened', async () => {
-    for (const flag of ['--show', '--once']) {
-      const { code, stderr } = await run('nightly', [flag, '--desk'], {
-        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
-      })
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`got --desk with ${flag};`)])
-    }
-  })
-
   test('without any valid line, exits with code 2', async () => {
     const file = schedules(line('bad', '0 3 * *'))
     expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(2)

@@ -4,7 +4,7 @@ import type { Reserved } from '../../../src/core/ledger/reserve.ts'
 import { Dispatch } from '../../../src/core/worker/dispatch.ts'
 import type { Bought } from '../../../src/core/ledger/entry.ts'
 import type { Outcome, Steps } from '../../../src/pipeline.ts'
-import { task } from './pieces.ts'
+import { bought, task, unsent } from './pieces.ts'
 
 /** Steps that end when the test says so, and their arguments. */
 class Slow {
@@ -14,10 +14,10 @@ class Slow {
 
   readonly steps: Steps = {
     reserve: () => new Promise((resolve) => (this.#open = resolve)),
-    call: () => Promise.resolve({ kind: 'unsent', code: 'ENDING', message: 'released' }),
-    parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
-    store: (bought) => {
-      this.stored.push(bought)
+    call: async () => unsent('ENDING'),
+    parse: () => bought(1, unsent('ENDING')).verdict,
+    store: (one) => {
+      this.stored.push(one)
       return new Promise<Outcome>((resolve) => {
         this.#written.push(() => resolve({ state: 'open', waitMs: null }))
       })
@@ -111,8 +111,8 @@ describe('a task that stays open after its call', () => {
           affordable: 1,
         }
       },
-      call: async () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
-      parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+      call: async () => unsent('ENDING'),
+      parse: () => bought(1, unsent('ENDING')).verdict,
       store: async () => outcomes.shift() ?? { state: 'answered', waitMs: null },
     }
     const dispatch = new Dispatch({

@@ -15,7 +15,7 @@ async function openUpkeep(ledger: Ledger) {
   const upkeep = new Upkeep(worker, closeAndJudge)
   onTestFinished(async () => {
     upkeep.stop()
-    await worker.cut()
+    await worker.api.close()
   })
   return { worker, upkeep, said }
 }

@@ -7,7 +7,11 @@ import type { Party } from './plan.ts'
 import type { Message, World } from './world.ts'
 
 const body = Buffer.from('{}')
-const nothing = { creditsUsed: null, creditsRemaining: null, code: '', message: '' }
+/** A verdict about a reply that contains nothing. */
+export const nothing = {
+  ...{ answer: null, creditsUsed: null, creditsRemaining: null },
+  ...{ code: '', message: '', waitMs: null },
+}
 
 /** The process that makes paid requests. */
 interface Caller extends Party {
@@ -44,7 +48,10 @@ export function requestOf(
 }
 
 function asReply(verdict: Verdict, receivedAt: Date): Reply {
-  if (verdict.kind === 'lost') return { ...verdict, status: null, partial: null, receivedAt }
+  const { kind } = verdict
+  if (kind === 'lost') {
+    return { kind, code: '', message: '', status: null, partial: null, receivedAt }
+  }
   const response = { kind: 'response', status: 200, body, truncated: false } as const
   return { ...response, retryAfter: null, replayMs: null, receivedAt }
 }
@@ -64,18 +71,19 @@ function serve(world: World, { account, mark, luck, again, asked }: Request): Ve
   const fault = world.calm || (luck >>> 4) % 16 >= faults ? -1 : (luck >>> 8) % 7
   if ((world.truth.balances[account] ?? 0) < cost) return { kind: 'no_credit', ...nothing }
   if (fault === 0)
-    return { kind: 'slow_down', waitMs: (luck >>> 12) % 2 === 0 ? null : 5_000, ...nothing }
+    return { ...nothing, kind: 'slow_down', waitMs: (luck >>> 12) % 2 === 0 ? null : 5_000 }
   if (fault === 1) return { kind: 'refused', ...nothing }
-  if (fault === 2) return { kind: 'faulty', waitMs: null, ...nothing }
+  if (fault === 2) return { kind: 'faulty', ...nothing }
   world.truth.charged(mark, cost, again)
-  if (fault === 3) return { kind: 'lost', code: '', message: '' }
-  if (fault === 4) return { kind: 'faulty', waitMs: null, ...nothing }
+  if (fault === 3) return { kind: 'lost', ...nothing }
+  if (fault === 4) return { kind: 'faulty', ...nothing }
   const bill = { creditsUsed: cost, creditsRemaining: world.truth.balances[account] ?? 0 }
   // The requested query is carried in a field of the answer.
   const answer = { parseError: null, intent: asked, ...bill } as unknown as Answer
-  if (fault === 5) return { kind: 'answered', answer, creditsUsed: null, creditsRemaining: null }
-  if (fault === 6) return { kind: 'answered', answer, creditsUsed: cost, creditsRemaining: null }
-  return { kind: 'answered', answer, ...bill }
+  const answered = { ...nothing, kind: 'answered', answer, code: null, message: null } as const
+  if (fault === 5) return answered
+  if (fault === 6) return { ...answered, creditsUsed: cost }
+  return { ...answered, ...bill }
 }
 
 function hash(text: string): number {

@@ -13,7 +13,7 @@ import { type Clocks, coversCall, sparedUntil, termOf } from '../../../../src/co
 import { Brake, Outages } from '../../../../src/core/worker/outages.ts'
 import type { Bought, Task } from '../../../../src/core/ledger/entry.ts'
 import { spender } from '../books.ts'
-import { requestOf } from './api.ts'
+import { nothing, requestOf } from './api.ts'
 import { Connection, type Then } from './connection.ts'
 import { saveReservation } from './reservation.ts'
 import { leaseMs } from './tables.ts'
@@ -246,7 +246,7 @@ export class Process extends Connection {
     const held = this.brake.heldBack(lease.term)
     if (held !== null) {
       const reason = { kind: 'unsent', code: held, message: '' } as const
-      return this.hear({ task, call, reply: reason, verdict: reason })
+      return this.hear({ task, call, reply: reason, verdict: { ...nothing, ...reason } })
     }
     const mark = call.mark ?? ''
     // Since the lease was requested, one clock stood still and the other was set back.
@@ -274,7 +274,7 @@ export class Process extends Connection {
     const receivedAt = new Date(this.world.now)
     this.hear({
       ...flight,
-      verdict: lost,
+      verdict: { ...nothing, ...lost },
       reply: { ...lost, status: null, partial: null, receivedAt },
     })
   }
