@@ -12,26 +12,23 @@ const beside: WorkParts = {
   desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
-await runCommand<WorkFlags>(
-  {
-    name: 'work',
-    about: 'Buys and stores an answer for each open task.',
-    drains: true,
-    examples: [
-      'npm run work                                runs until stopped; waits while the account is stopped',
-      'npm run work -- --drain                     ends when no tasks are open',
-      'npm run -s work -- --drain --json           the same, with its totals as JSON',
-      'npm run work -- --concurrency 32            calls in flight at once',
-      'npm run work -- --desk                      also serves the desk',
-    ],
-    define: (program) =>
-      program
-        .option('--drain', 'end when no tasks are open or the account is stopped')
-        .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
-        .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)'),
-  },
-  async () => {
+await runCommand<WorkFlags>({
+  name: 'work',
+  drains: true,
+  examples: [
+    'npm run work                                runs until stopped; waits while the account is stopped',
+    'npm run work -- --drain                     ends when no tasks are open',
+    'npm run -s work -- --drain --json           the same, with its totals as JSON',
+    'npm run work -- --concurrency 32            calls in flight at once',
+    'npm run work -- --desk                      also serves the desk',
+  ],
+  define: (program) =>
+    program
+      .option('--drain', 'end when no tasks are open or the account is stopped')
+      .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
+      .option('--desk [port]', 'also serve the desk, on this machine only (port 8750)'),
+  load: async () => {
     const { runWork } = await import('../src/core/worker/command.ts')
     return (call) => runWork(call, beside)
   },
-)
+})
