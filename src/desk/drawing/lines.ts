@@ -103,11 +103,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   </svg>`
 }
 
-export function gridLine(
-  { left, right }: Pick<Frame, 'left' | 'right'>,
-  y: number,
-  text: string,
-): Html {
+function gridLine({ left, right }: Pick<Frame, 'left' | 'right'>, y: number, text: string): Html {
   const place = { x: left - 6, y, dy: '0.32em', 'text-anchor': 'end' }
   return html`${element('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y })}
   ${element('text', { class: 'tick', ...place }, text)}`
