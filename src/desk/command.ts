@@ -11,10 +11,10 @@ import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts
 import { scrubbedReason } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
-import { HostGuard, readPassword, Sessions, urlHost } from './guard.ts'
-import { LivePages } from './live.ts'
+import { hostGuard, openSessions, readPassword, urlHost } from './guard.ts'
+import { livePages } from './live.ts'
 import { files, pages } from './pages/all.ts'
-import { DeskTables } from './tables.ts'
+import { deskTables } from './tables.ts'
 
 interface DeskFlags {
   readonly port?: string
@@ -100,10 +100,10 @@ export async function serveDesk(
     requestTimeout: 2 * slowestHeadMs,
   })
   const port = await listenOn(server, options)
-  const tables = new DeskTables(config, report)
-  const sessions = password === null ? null : new Sessions(password, port)
-  const guard = new HostGuard(host, publicUrl, sessions)
-  const live = new LivePages({ config, tables, report }, pages)
+  const tables = deskTables(config, report)
+  const sessions = password === null ? null : openSessions(password, port)
+  const guard = hostGuard(host, publicUrl, sessions)
+  const live = livePages({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,

@@ -36,7 +36,7 @@ import { dayLine, drawDays, type Happening, noteList } from '../drawing/lines.ts
 import { badge, nothing, percent, section, tiles, to } from '../drawing/parts.ts'
 import { type Column, column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, chooser, dayChooser, dayFields, daysText, textField } from './choose.ts'
 import { moved, toDomain, toNight, toPage, toQuery, toVariant } from './ways.ts'
 
@@ -56,7 +56,7 @@ export const domainPage = definePage({
   }),
 })
 
-const cached = new StoredFigures<Awaited<Compared>>(50)
+const cached = storedFigures<Awaited<Compared>>(50)
 
 async function readDomainPage(
   db: Database,
@@ -71,7 +71,7 @@ async function readDomainPage(
   }
   const told = await readDays(db, span)
   const key = await versionOf(db, told, domain)
-  return readDomain(db, known, { ...told, cache: (read) => cached.get(memory, key, read) })
+  return readDomain(db, known, { ...told, cache: (read) => cached(memory, key, read) })
 }
 
 /** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */

@@ -30,7 +30,7 @@ import {
 import { column, tableSection } from '../drawing/tables.ts'
 import { daysBefore } from '../address.ts'
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { drawShares, readMarks } from './domain.ts'
 import { drawDay } from './nights.ts'
 import {
@@ -98,14 +98,14 @@ async function readStanding(db: Database, memory: object, day: string | null) {
     days,
     week,
     ours,
-    ...(await cached.get(memory, keyOf(days, week), () => readChanges(db, days, week))),
+    ...(await cached(memory, keyOf(days, week), () => readChanges(db, days, week))),
     rivals: await readShareChanges(db, days, ours),
     shares: await readHeldDays(db, { domains, tag: '*', ...span }),
     ...(await readMarks(db, span)),
   }
 }
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
+const cached = storedFigures<Awaited<ReturnType<typeof readChanges>>>(20)
 
 /** Key for caching the changes between the given days; null if one of the days is not stored. */
 function keyOf(days: KeywordDays, week: KeywordDays): string | null {

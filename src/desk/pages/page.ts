@@ -19,7 +19,7 @@ import { noteList } from '../drawing/lines.ts'
 import { nothing, tiles, unknown } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
 import { type DomainDays, drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
 import { moved, toDomain, toNight, toVariant } from './ways.ts'
@@ -47,7 +47,7 @@ export const onePage = definePage({
 
 type PageFound = Awaited<ReturnType<typeof readPage>>
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readFigures>>>(50)
+const cached = storedFigures<Awaited<ReturnType<typeof readFigures>>>(50)
 
 async function readPage(db: Database, memory: object, asked: { id: string; span: AskedSpan }) {
   const page = await readPageFacts(db, asked.id)
@@ -57,7 +57,7 @@ async function readPage(db: Database, memory: object, asked: { id: string; span:
   return {
     ...told,
     page,
-    ...(await cached.get(memory, version, () => readFigures(db, page.key, told))),
+    ...(await cached(memory, version, () => readFigures(db, page.key, told))),
   }
 }
 
