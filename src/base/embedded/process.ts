@@ -2,7 +2,8 @@
 
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Environment, processEnvironment } from '../config.ts'
 import { codeOf, reasonOf } from '../errors.ts'
@@ -165,14 +166,14 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-function listen(port: number): Promise<number | null> {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', () => done(null))
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address()
-      const found = typeof address === 'object' && address !== null ? address.port : null
-      server.close(() => done(found))
-    })
-  })
+async function listen(port: number): Promise<number | null> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return null
+  }
+  const address = server.address() as AddressInfo
+  await once(server.close(), 'close')
+  return address.port
 }
