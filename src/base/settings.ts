@@ -49,14 +49,11 @@ function duration(expected: string, leastMs = 0) {
 }
 
 function someOf<Word extends string>(words: readonly Word[]) {
-  return z.string().transform((text, context) => {
-    const given = text.split(',').map((word) => word.trim())
-    const found = words.filter((word) => given.includes(word))
-    if (given.some((word) => !found.includes(word as Word))) {
-      context.addIssue({ code: 'custom', message: `one or more of ${words.join(', ')}` })
-    }
-    return found
-  })
+  const error = `one or more of ${words.join(', ')}`
+  return z
+    .string()
+    .transform((text) => text.split(',').map((word) => word.trim()))
+    .pipe(z.array(z.enum(words, { error })))
 }
 
 /** Parses yes or no in common spellings, or returns null for any other text. */
