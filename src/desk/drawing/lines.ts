@@ -41,11 +41,9 @@ export interface LineChart {
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
-  /** Draws each point as a circle. */
   readonly spots?: boolean
   /** Adds data to points, which a script shows on hover. */
   readonly hover?: boolean
-  /** Shows names at the ends of the lines. */
   readonly named?: boolean
 }
 
@@ -308,7 +306,6 @@ function timeLabels(grain: LineChart['grain'], { x, left, right }: Frame) {
 // Minimum width in pixels, so that a day is visible in a long period.
 const narrowest = 3
 
-/** Draws a light band for one day, behind the lines and over the full height. */
 function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame): Html {
   const edge = (halves: number) => x(new Date(at.getTime() + (halves * dayMs) / 2))
   const start = Math.max(left, Math.min(edge(-1), x(at) - narrowest / 2))

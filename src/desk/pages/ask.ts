@@ -169,7 +169,6 @@ function numberIn(text: string | null): number | null {
   return text === null || !Number.isFinite(Number(text)) ? null : Number(text)
 }
 
-/** Parameters and flags from the form, by name. */
 type FormValues = Readonly<Record<string, string>>
 
 /** Flags that the form offers. Two separate days replace `--between`. */

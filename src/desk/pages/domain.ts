@@ -90,7 +90,6 @@ export async function readDays(db: Database, asked: AskedSpan) {
   return { span, compared: await fromFirstAnswers(db, span), ...(await readMarks(db, span)) }
 }
 
-/** Notes and suspect runs, which charts over time mark. */
 type Marks = Awaited<ReturnType<typeof readMarks>>
 
 export async function readMarks(db: Database, span: DaySpan) {
