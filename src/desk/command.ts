@@ -1,5 +1,6 @@
 // The desk command: serves the desk until it is stopped.
 
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -7,7 +8,7 @@ import { isLoopback, parseUrl } from '../base/address.ts'
 import { type Call, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag } from '../base/cli/flags.ts'
 import { callerPath, type Config, readConfig } from '../base/config.ts'
-import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts'
+import { codeOf, type Exit, exits, Misuse, reasonOf, Unreachable } from '../base/errors.ts'
 import { scrubbedReason } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
@@ -44,7 +45,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
 export async function startDeskBeside(
   ground: { config: Config; report: (line: string) => void },
   typed: string | true,
-): Promise<OpenDesk> {
+) {
   const port = typed === true ? usualPort : (wholeFlag('desk', typed, highestPort) ?? usualPort)
   const desk = await serveDesk({ ...ground, ...readPlace({}, String), port })
   ground.report(`the desk is at ${desk.url}`)
@@ -83,8 +84,6 @@ function readPublicUrl(typed: string): URL {
 
 type DeskPlace = ReturnType<typeof readPlace>
 
-export type OpenDesk = Awaited<ReturnType<typeof serveDesk>>
-
 const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
@@ -118,26 +117,22 @@ export async function serveDesk(
     port,
     close: async () => {
       live.close()
-      await closeServer(server)
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+      await new Promise((resolve) => server.close(resolve))
+      clearTimeout(timer)
       await tables.close()
     },
   }
 }
 
 async function listenOn(server: Server, { host, port }: DeskPlace): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
-      const text = `expected port ${port} on ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`
-      reject(new Unreachable(text, { cause }))
-    })
-    server.listen(port, host, resolve)
-  })
+  try {
+    await once(server.listen(port, host), 'listening')
+  } catch (cause) {
+    throw new Unreachable(
+      `expected port ${port} on ${host} to be free, got ${codeOf(cause) ?? reasonOf(cause)}; choose another with --port`,
+      { cause },
+    )
+  }
   return (server.address() as AddressInfo).port
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve))
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
-  clearTimeout(timer)
 }

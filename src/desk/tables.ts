@@ -47,7 +47,7 @@ async function openTables(config: Config, say: (line: string) => void) {
   }
 }
 
-export type DeskTables = ReturnType<typeof deskTables>
+type DeskTables = ReturnType<typeof deskTables>
 
 /** Opens the database on first use, and reopens it after an outage, because the desk keeps running during an outage. */
 export function deskTables(config: Config, say: (line: string) => void) {

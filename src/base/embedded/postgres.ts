@@ -47,15 +47,13 @@ import {
   writeState,
 } from './state.ts'
 
-export interface StartOptions {
+interface StartOptions {
   /** Prints a line before the first start, because that start takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
   /** Time limit for a start, including crash recovery. */
   readonly patienceMs?: number
 }
-
-export type Postgres = Awaited<ReturnType<typeof ensurePostgres>>
 
 /** Starts the server unless it is running. The server keeps running after the command. */
 export async function ensurePostgres(givenHome: string, options: StartOptions = {}) {
@@ -328,7 +326,7 @@ function makeOwn(folder: string): boolean {
   return true
 }
 
-export type Binaries = Readonly<ReturnType<typeof findBinaries>>
+type Binaries = Readonly<ReturnType<typeof findBinaries>>
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 

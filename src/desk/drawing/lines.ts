@@ -8,7 +8,7 @@ import type { Note } from '../../features/analysis/notes.ts'
 import { element, type Html, html, tenths } from './html.ts'
 import { scrolled } from './parts.ts'
 
-export interface Point {
+interface Point {
   readonly at: Date
   /** Null for a gap in the line. */
   readonly value: number | null

@@ -147,10 +147,10 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
       title: `${title} (${head})`,
       series: drawn.map(([name, own]) => ({
         name: name === '' ? head : name,
-        points: days.map((date) => {
-          const found = own.find((point) => point.date === date)
-          return { at: dayOf(date), value: found?.value ?? null }
-        }),
+        points: days.map((date) => ({
+          at: dayOf(date),
+          value: own.find((point) => point.date === date)?.value ?? null,
+        })),
       })),
       ...{ height: 280, named: true },
       // Rank 1 is at the top.

@@ -190,7 +190,7 @@ function drawRanks(
 
 export type ReportFound = Awaited<ReturnType<typeof readReport>>
 
-export interface ReportOrder extends FigureOptions {
+interface ReportOrder extends FigureOptions {
   readonly config: Pick<Config, 'renewal' | 'zone'>
 }
 
