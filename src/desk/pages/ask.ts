@@ -89,20 +89,13 @@ const usual: Readonly<Record<string, FormValues>> = {
 }
 
 function drawUsual(questions: readonly Question[], place: PagePlace): Html {
-  const shown = Object.entries(usual).flatMap(([name, flags]) => {
-    const asks = questions.find((question) => question.name === name)?.asks
-    return asks === undefined ? [] : [{ name, flags, asks }]
+  const shown = questions.flatMap(({ name, asks }) => {
+    const flags = usual[name]
+    if (flags === undefined) return []
+    return html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
+      <code class="soft">${lineOf(name, flags)}</code>`
   })
-  return section(
-    { id: 'usual', title: 'Everyday questions' },
-    lines(
-      shown.map(
-        ({ name, flags, asks }) =>
-          html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
-            <code class="soft">${lineOf(name, flags)}</code>`,
-      ),
-    ),
-  )
+  return section({ id: 'usual', title: 'Everyday questions' }, lines(shown))
 }
 
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {

@@ -69,7 +69,7 @@ async function readDomainPage(
       `No answer has ever shown ${JSON.stringify(domain.slice(0, 80))}, and the domain is not marked as ours or as a rival.`,
     )
   }
-  return readDomain(db, known, await readDays(db, span), memory)
+  return readDomain(db, known, { ...(await readDays(db, span)), memory })
 }
 
 /** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
@@ -102,8 +102,7 @@ export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 export async function readDomain(
   db: Database,
   known: KnownDomain,
-  told: DomainDays,
-  memory: object,
+  { memory, ...told }: DomainDays & { readonly memory: object },
 ) {
   const { domain } = known
   const key = await versionOf(db, told, domain)
