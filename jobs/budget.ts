@@ -2,20 +2,17 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'budget',
-    about: "Shows every budget and its remaining credits, or sets a list's monthly budget.",
-    examples: [
-      'npm run budget',
-      'npm run budget -- --list keywords --credits 5000',
-      'npm run budget -- --list keywords --none',
-    ],
-    define: (program) =>
-      program
-        .option('--list <name>', 'list to set the budget of')
-        .option('--credits <n>', 'maximum credits for all runs of the list in one month')
-        .option('--none', "remove the list's budget"),
-  },
-  async () => (await import('../src/features/admin/budget.ts')).runBudget,
-)
+await runCommand({
+  name: 'budget',
+  examples: [
+    'npm run budget',
+    'npm run budget -- --list keywords --credits 5000',
+    'npm run budget -- --list keywords --none',
+  ],
+  define: (program) =>
+    program
+      .option('--list <name>', 'list to set the budget of')
+      .option('--credits <n>', 'maximum credits for all runs of the list in one month')
+      .option('--none', "remove the list's budget"),
+  load: async () => (await import('../src/features/admin/budget.ts')).runBudget,
+})

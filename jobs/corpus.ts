@@ -2,15 +2,12 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'corpus',
-    about: 'Loads the documents that the search service searches offline for live keys.',
-    examples: ['npm run corpus -- load', 'npm run corpus -- add pages.jsonl'],
-    define: (program) =>
-      program
-        .argument('<action>', 'load the shipped documents, or add JSONL files')
-        .argument('[files...]', 'for add: lines of {"url", "title", "text"}'),
-  },
-  async () => (await import('../src/service/corpus/command.ts')).runCorpus,
-)
+await runCommand({
+  name: 'corpus',
+  examples: ['npm run corpus -- load', 'npm run corpus -- add pages.jsonl'],
+  define: (program) =>
+    program
+      .argument('<action>', 'load the shipped documents, or add JSONL files')
+      .argument('[files...]', 'for add: lines of {"url", "title", "text"}'),
+  load: async () => (await import('../src/service/corpus/command.ts')).runCorpus,
+})

@@ -5,32 +5,29 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 const starts = { drifting: startDrifting, spoilt: startSpoilt }
 
-await runCommand<DemoFlags>(
-  {
-    name: 'demo',
-    about:
-      'Sets everything up on this machine, buys invented answers, and shows where to look. SANDBOX: costs nothing.',
-    drains: true,
-    examples: [
-      'npm run demo                     fourteen nights, one of them left out as suspect',
-      'npm run demo -- --nights 30      a history of thirty days to analyse',
-      'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
-      'npm run demo -- --nights 60 --cadence   thirty daily nights, thirty adaptive nights, and the credits saved',
-    ],
-    define: (program) =>
-      program
-        .option('--nights <n>', 'create a history of this many days without faults')
-        .option(
-          '--faults',
-          'make six nights fail on purpose, and list the commands that show what happened',
-        )
-        .option('--cadence', 'in the second half, ask each query as often as its answers change'),
-  },
-  async () => {
+await runCommand<DemoFlags>({
+  name: 'demo',
+  more: 'The answers are marked SANDBOX.',
+  drains: true,
+  examples: [
+    'npm run demo                     fourteen nights, one of them left out as suspect',
+    'npm run demo -- --nights 30      a history of thirty days to analyse',
+    'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
+    'npm run demo -- --nights 60 --cadence   thirty daily nights, thirty adaptive nights, and the credits saved',
+  ],
+  define: (program) =>
+    program
+      .option('--nights <n>', 'create a history of this many days without faults')
+      .option(
+        '--faults',
+        'make six nights fail on purpose, and list the commands that show what happened',
+      )
+      .option('--cadence', 'in the second half, ask each query as often as its answers change'),
+  load: async () => {
     const { runDemo } = await import('../src/features/demo/command.ts')
     return (call) => runDemo(call, starts)
   },
-)
+})
 
 /** Starts the search service, which is a separate program. Only a job may import both programs. */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {

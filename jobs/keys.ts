@@ -3,34 +3,30 @@
 import { runCommand } from '../src/base/cli/command.ts'
 import type { KeysOptions } from '../src/service/keys-command.ts'
 
-await runCommand<KeysOptions>(
-  {
-    name: 'keys',
-    about:
-      'Issues, replaces, lists and revokes search service keys, changes accounts, and shows usage.',
-    examples: [
-      'npm run keys -- create --kind live --credits 1000',
-      'npm run keys -- create --kind live --plan pro',
-      'npm run keys -- rotate 3 --grace 24h',
-      'npm run keys -- revoke 3',
-      'npm run keys -- top-up --account 2 --credits 500',
-      'npm run keys -- plan --account 2 --plan pro',
-      'npm run keys -- usage --json',
-    ],
-    define: (program) =>
-      program
-        .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
-        .argument(
-          '[key]',
-          'for rotate and revoke: the key number; for revoke: - reads the key from stdin',
-        )
-        .option('--kind <kind>', 'live or test', 'test')
-        .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
-        .option('--credits <n>', 'prepaid credits, or credits to add')
-        .option('--plan <name>', 'free, pro or unlimited: credits renewed each month')
-        .option('--account <n>', 'add the key to this account, or change this account')
-        .option('--name <text>', 'what the key is for')
-        .option('--rate <n>', 'maximum requests per second'),
-  },
-  async () => (await import('../src/service/keys-command.ts')).runKeys,
-)
+await runCommand<KeysOptions>({
+  name: 'keys',
+  examples: [
+    'npm run keys -- create --kind live --credits 1000',
+    'npm run keys -- create --kind live --plan pro',
+    'npm run keys -- rotate 3 --grace 24h',
+    'npm run keys -- revoke 3',
+    'npm run keys -- top-up --account 2 --credits 500',
+    'npm run keys -- plan --account 2 --plan pro',
+    'npm run keys -- usage --json',
+  ],
+  define: (program) =>
+    program
+      .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
+      .argument(
+        '[key]',
+        'for rotate and revoke: the key number; for revoke: - reads the key from stdin',
+      )
+      .option('--kind <kind>', 'live or test', 'test')
+      .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
+      .option('--credits <n>', 'prepaid credits, or credits to add')
+      .option('--plan <name>', 'free, pro or unlimited: credits renewed each month')
+      .option('--account <n>', 'add the key to this account, or change this account')
+      .option('--name <text>', 'what the key is for')
+      .option('--rate <n>', 'maximum requests per second'),
+  load: async () => (await import('../src/service/keys-command.ts')).runKeys,
+})

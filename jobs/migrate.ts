@@ -2,18 +2,15 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'migrate',
-    about:
-      'Creates or updates the tables, the analyst views and the queue tables. It is safe to run this repeatedly, and from several hosts at once.',
-    examples: [
-      'npm run migrate',
-      'DATABASE_URL=postgres://user:password@host:5432/name npm run migrate',
-      'npm run migrate -- --analyst ada',
-    ],
-    define: (program) =>
-      program.option('--analyst <name>', 'create a read-only login, or renew its privileges'),
-  },
-  async () => (await import('../src/features/admin/migrate.ts')).runMigrate,
-)
+await runCommand({
+  name: 'migrate',
+  more: 'It is safe to run this repeatedly, and from several hosts at once.',
+  examples: [
+    'npm run migrate',
+    'DATABASE_URL=postgres://user:password@host:5432/name npm run migrate',
+    'npm run migrate -- --analyst ada',
+  ],
+  define: (program) =>
+    program.option('--analyst <name>', 'create a read-only login, or renew its privileges'),
+  load: async () => (await import('../src/features/admin/migrate.ts')).runMigrate,
+})

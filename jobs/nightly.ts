@@ -15,25 +15,22 @@ const beside: NightlyParts = {
     (await import('../src/features/notifications/news.ts')).sendBeforeEnd(...args),
 }
 
-await runCommand<NightlyFlags>(
-  {
-    name: 'nightly',
-    about: 'Starts the runs in inputs/config/schedules.csv when they are due.',
-    drains: true,
-    examples: [
-      'npm run nightly                             starts a scheduler; several can run at once',
-      'npm run nightly -- --show                   lists schedules with their next times and last outcomes',
-      'npm run nightly -- --once                   runs what is due and exits, for cron or a systemd timer',
-      'npm run -s nightly -- --show --json',
-    ],
-    define: (program) =>
-      program
-        .option('--show', 'list the schedules and exit')
-        .option('--once', 'run what is due and exit')
-        .option('--file <path>', 'path of another schedules file'),
-  },
-  async () => {
+await runCommand<NightlyFlags>({
+  name: 'nightly',
+  drains: true,
+  examples: [
+    'npm run nightly                             starts a scheduler; several can run at once',
+    'npm run nightly -- --show                   lists schedules with their next times and last outcomes',
+    'npm run nightly -- --once                   runs what is due and exits, for cron or a systemd timer',
+    'npm run -s nightly -- --show --json',
+  ],
+  define: (program) =>
+    program
+      .option('--show', 'list the schedules and exit')
+      .option('--once', 'run what is due and exit')
+      .option('--file <path>', 'path of another schedules file'),
+  load: async () => {
     const { runNightly } = await import('../src/core/scheduler/command.ts')
     return (call) => runNightly(call, beside)
   },
-)
+})

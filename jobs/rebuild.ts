@@ -2,25 +2,22 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'rebuild',
-    about:
-      'Rebuilds the queue from the tables: one job for each slice with an open task. --days computes the sums of finished days instead, as `npm run nightly` does automatically, so that trends can use them.',
-    examples: [
-      'npm run rebuild',
-      'npm run -s rebuild -- --json',
-      'npm run rebuild -- --days',
-      'npm run rebuild -- --days --since 2026-10-01',
-    ],
-    drains: true,
-    define: (program) =>
-      program
-        .option(
-          '--days',
-          'compute the sums of finished days for views and questions that cover many days',
-        )
-        .option('--since <day>', 'with --days: the first day to compute'),
-  },
-  async () => (await import('../src/features/admin/rebuild.ts')).runRebuild,
-)
+await runCommand({
+  name: 'rebuild',
+  more: '--days computes the sums of finished days instead, as `npm run nightly` does automatically, so that trends can use them.',
+  examples: [
+    'npm run rebuild',
+    'npm run -s rebuild -- --json',
+    'npm run rebuild -- --days',
+    'npm run rebuild -- --days --since 2026-10-01',
+  ],
+  drains: true,
+  define: (program) =>
+    program
+      .option(
+        '--days',
+        'compute the sums of finished days for views and questions that cover many days',
+      )
+      .option('--since <day>', 'with --days: the first day to compute'),
+  load: async () => (await import('../src/features/admin/rebuild.ts')).runRebuild,
+})

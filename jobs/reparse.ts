@@ -3,20 +3,16 @@
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
-await runCommand(
-  {
-    name: 'reparse',
-    about:
-      'Parses stored bodies again without making calls: either those that could not be read or stored, or all of them.',
-    examples: [
-      'npm run reparse                 answers that could not be read, or whose rows were rejected',
-      'npm run reparse -- --run 12     only answers from run 12',
-      'npm run reparse -- --all        every answer whose body is stored',
-    ],
-    define: (program) =>
-      program
-        .option('--all', 'parse every stored body again and replace its rows')
-        .option('--run <n>', 'only answers from this run', runNumber),
-  },
-  async () => (await import('../src/core/runs/reparse.ts')).runReparse,
-)
+await runCommand({
+  name: 'reparse',
+  examples: [
+    'npm run reparse                 answers that could not be read, or whose rows were rejected',
+    'npm run reparse -- --run 12     only answers from run 12',
+    'npm run reparse -- --all        every answer whose body is stored',
+  ],
+  define: (program) =>
+    program
+      .option('--all', 'parse every stored body again and replace its rows')
+      .option('--run <n>', 'only answers from this run', runNumber),
+  load: async () => (await import('../src/core/runs/reparse.ts')).runReparse,
+})

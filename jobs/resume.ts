@@ -2,21 +2,18 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'resume',
-    about:
-      'Lifts a stop. One call is then allowed to check the balance, and a refused key is tried again.',
-    examples: [
-      'npm run resume',
-      'npm run resume -- --forget-prices',
-      'npm run resume && npm run work -- --drain',
-    ],
-    define: (program) =>
-      program.option(
-        '--forget-prices',
-        'forget the prices paid so far, for instance after an outlier',
-      ),
-  },
-  async () => (await import('../src/core/runs/retry.ts')).runResume,
-)
+await runCommand({
+  name: 'resume',
+  more: 'One call is then allowed to check the balance, and a refused key is tried again.',
+  examples: [
+    'npm run resume',
+    'npm run resume -- --forget-prices',
+    'npm run resume && npm run work -- --drain',
+  ],
+  define: (program) =>
+    program.option(
+      '--forget-prices',
+      'forget the prices paid so far, for instance after an outlier',
+    ),
+  load: async () => (await import('../src/core/runs/retry.ts')).runResume,
+})

@@ -2,20 +2,17 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'stack',
-    about: 'Shows or stops the embedded database and search service.',
-    examples: [
-      'npm run stack -- status',
-      'npm run -s stack -- status --json',
-      'npm run stack -- stop',
-    ],
-    define: (program) =>
-      program.argument(
-        '<action>',
-        'status: show what is running, and where; stop: stop both and keep the data',
-      ),
-  },
-  async () => (await import('../src/features/admin/stack.ts')).runStack,
-)
+await runCommand({
+  name: 'stack',
+  examples: [
+    'npm run stack -- status',
+    'npm run -s stack -- status --json',
+    'npm run stack -- stop',
+  ],
+  define: (program) =>
+    program.argument(
+      '<action>',
+      'status: show what is running, and where; stop: stop both and keep the data',
+    ),
+  load: async () => (await import('../src/features/admin/stack.ts')).runStack,
+})

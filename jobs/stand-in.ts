@@ -2,22 +2,20 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'stand-in',
-    about: 'Runs a stand-in for the search API, for tests and benchmarks.',
-    examples: [
-      'npm run stand-in -- --canned --latency 100',
-      `npm run stand-in -- --faults '{"credits": 500, "faults": [{"kind": "drop", "chance": 0.02}]}'`,
-    ],
-    drains: true,
-    define: (program) =>
-      program
-        .option('--port <n>', 'port to listen on, or 0 for any free port', '0')
-        .option('--host <address>', 'address to listen on', '127.0.0.1')
-        .option('--faults <file or JSON>', 'injects faults, and keeps its own records')
-        .option('--canned', 'returns prepared answers')
-        .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
-  },
-  async () => (await import('../test/faults/api/standin.ts')).runStandIn,
-)
+await runCommand({
+  name: 'stand-in',
+  more: 'Runs a stand-in for the search API, for tests and benchmarks.',
+  examples: [
+    'npm run stand-in -- --canned --latency 100',
+    `npm run stand-in -- --faults '{"credits": 500, "faults": [{"kind": "drop", "chance": 0.02}]}'`,
+  ],
+  drains: true,
+  define: (program) =>
+    program
+      .option('--port <n>', 'port to listen on, or 0 for any free port', '0')
+      .option('--host <address>', 'address to listen on', '127.0.0.1')
+      .option('--faults <file or JSON>', 'injects faults, and keeps its own records')
+      .option('--canned', 'returns prepared answers')
+      .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
+  load: async () => (await import('../test/faults/api/standin.ts')).runStandIn,
+})

@@ -2,22 +2,18 @@
 
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand(
-  {
-    name: 'statement',
-    about:
-      'Explains every balance change: our calls, possible charges, external spend, top-ups and renewals.',
-    examples: [
-      'npm run statement',
-      'npm run statement -- --since 2026-11-01 --by list',
-      'npm run -s statement -- --by run --json',
-    ],
-    define: (program) =>
-      program
-        .option('--account <name>', 'only this account')
-        .option('--since <date>', 'from this day on')
-        .option('--until <date>', 'up to the beginning of this day')
-        .option('--by <what>', 'sums by day, list or run', 'day'),
-  },
-  async () => (await import('../src/core/runs/statement.ts')).showStatement,
-)
+await runCommand({
+  name: 'statement',
+  examples: [
+    'npm run statement',
+    'npm run statement -- --since 2026-11-01 --by list',
+    'npm run -s statement -- --by run --json',
+  ],
+  define: (program) =>
+    program
+      .option('--account <name>', 'only this account')
+      .option('--since <date>', 'from this day on')
+      .option('--until <date>', 'up to the beginning of this day')
+      .option('--by <what>', 'sums by day, list or run', 'day'),
+  load: async () => (await import('../src/core/runs/statement.ts')).showStatement,
+})

@@ -11,24 +11,21 @@ const beside: WorkParts = {
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
 }
 
-await runCommand<WorkFlags>(
-  {
-    name: 'work',
-    about: 'Buys and stores an answer for each open task.',
-    drains: true,
-    examples: [
-      'npm run work                                runs until stopped; waits while the account is stopped',
-      'npm run work -- --drain                     ends when no tasks are open',
-      'npm run -s work -- --drain --json           the same, with its totals as JSON',
-      'npm run work -- --concurrency 32            calls in flight at once',
-    ],
-    define: (program) =>
-      program
-        .option('--drain', 'end when no tasks are open or the account is stopped')
-        .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)'),
-  },
-  async () => {
+await runCommand<WorkFlags>({
+  name: 'work',
+  drains: true,
+  examples: [
+    'npm run work                                runs until stopped; waits while the account is stopped',
+    'npm run work -- --drain                     ends when no tasks are open',
+    'npm run -s work -- --drain --json           the same, with its totals as JSON',
+    'npm run work -- --concurrency 32            calls in flight at once',
+  ],
+  define: (program) =>
+    program
+      .option('--drain', 'end when no tasks are open or the account is stopped')
+      .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)'),
+  load: async () => {
     const { runWork } = await import('../src/core/worker/command.ts')
     return (call) => runWork(call, beside)
   },
-)
+})

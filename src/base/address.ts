@@ -129,23 +129,18 @@ export function isDomain(text: string): boolean {
   return domainShape.test(text)
 }
 
-/** Normalizes a domain for the analysis: in lower case, without a leading www. */
-function domainName(typed: string): string {
-  return asciiHost(typed.trim())
-    .toLowerCase()
-    .replace(/^www\.(?=.)/, '')
-}
-
 const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
 
-/** Normalizes a site for the analysis: a domain, optionally with `*.` for its subdomains, and optionally a folder. */
+/**
+ * Normalizes a site for the analysis: a domain in lower case without a leading www, optionally with `*.` for its
+ * subdomains, and optionally a folder.
+ */
 export function siteName(typed: string): string {
   const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
-  return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
-}
-
-function spellPath(path: string): string {
-  return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
+  const domain = asciiHost(host.trim()).toLowerCase()
+  const folder = path.replace(/\/+$/, '')
+  const spelt = /^\/[^?#\s]*$/.test(folder) ? new URL(`http://x.x${folder}`).pathname : folder
+  return wide + domain.replace(/^www\.(?=.)/, '') + spelt
 }
 
 export function isSite(text: string): boolean {

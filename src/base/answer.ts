@@ -74,7 +74,6 @@ export interface Answer {
   readonly entities: readonly Placed<Entity>[]
   readonly clusters: readonly Placed<Term>[]
   readonly related: readonly Placed<Term>[]
-  /** Items from the blocks in `extra`. */
   readonly features: readonly Placed<Feature>[]
 }
 
@@ -95,7 +94,6 @@ export function flawOf(parseError: string | null): Flaw | null {
   return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
 }
 
-/** A received body, and the answer in it if the body could be parsed. */
 export interface StoredAnswer {
   readonly callId: number
   readonly status: number

@@ -82,7 +82,6 @@ export function refuseUnknownSettings(env: Environment): void {
   if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
-/** Resolves a path relative to the folder in which the user typed the command. */
 export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
@@ -109,9 +108,7 @@ class SettingsReader {
 
   constructor(env: Layer, flags: Layer) {
     const fallbacks = Object.fromEntries(
-      Object.entries(settings).flatMap(([name, setting]) =>
-        'fallback' in setting ? [[name, setting.fallback]] : [],
-      ),
+      Object.entries(settings).map(([name, { fallback }]) => [name, fallback]),
     )
     this.#layers = [
       ['flag', flags],
@@ -244,7 +241,6 @@ const places: Readonly<Record<SettingSource, string>> = {
   default: 'among the defaults',
 }
 
-/** Reports each unknown name, and suggests the setting that was probably meant. */
 function unknownSettings(layers: Layers): string[] {
   return layers.flatMap(([source, layer]) =>
     Object.keys(layer).flatMap((name) => {
@@ -268,7 +264,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   const plain = plainName(name)
   if (ownPrefix.test(plain)) return source !== 'environment' || !isServiceLink(name, layers)
   return names.some((setting) => {
-    if (Math.abs(plain.length - setting.length) > 1 || distance(plain, setting) > 1) return false
+    if (!isNear(plain, setting, 1)) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
     // If the setting also has a value under its own name, the similar name belongs to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
@@ -302,10 +298,11 @@ function brokenLine(name: string): string[] {
 
 function suggest(name: string): string | undefined {
   const plain = plainName(name).replace(/^QUERYMILL_/, 'MILL_')
-  return names
-    .map((setting) => ({ setting, away: distance(plain, setting) }))
-    .toSorted((a, b) => a.away - b.away)
-    .find(({ setting, away }) => away <= plain.length / 5 || sharesWords(plain, setting))?.setting
+  return (
+    names.find((setting) => isNear(plain, setting, 1)) ??
+    names.find((setting) => isNear(plain, setting, plain.length / 5)) ??
+    names.find((setting) => sharesWords(plain, setting))
+  )
 }
 
 /** True if the typed name lacks a word or has an extra word, such as MILL_FLOOR or MILL_WEBHOOK_URL. */
@@ -324,24 +321,16 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** Edit distance: the number of letters inserted, deleted, replaced, or swapped with the next letter. */
-function distance(a: string, b: string): number {
-  let before: number[] = []
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1]
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      row[j] = Math.min(
-        (row[j - 1] ?? 0) + 1,
-        (above[j] ?? 0) + 1,
-        (above[j - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (before[j - 2] ?? 0) + 1 : Infinity,
-      )
-    }
-    before = above
-    above = row
-  }
-  return above[b.length] ?? 0
+/** True if at most `edits` letters were inserted, deleted, replaced, or swapped with the next letter. */
+function isNear(a: string, b: string, edits: number): boolean {
+  if (Math.abs(a.length - b.length) > edits) return false
+  if (a === '' || b === '') return true
+  if (a[0] === b[0]) return isNear(a.slice(1), b.slice(1), edits)
+  const swapped = a[0] === b[1] && a[1] === b[0]
+  return (
+    (swapped && isNear(a.slice(2), b.slice(2), edits - 1)) ||
+    isNear(a.slice(1), b.slice(1), edits - 1) ||
+    isNear(a.slice(1), b, edits - 1) ||
+    isNear(a, b.slice(1), edits - 1)
+  )
 }

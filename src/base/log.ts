@@ -10,21 +10,19 @@ export type Log = Logger
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
   const hooks = { streamWrite: (line: string) => scrub(line, secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }
-  const plain = () => pino(options, pino.destination({ dest: 2, sync: true }))
-  if (!process.stderr.isTTY) return plain()
-  const pretty = await import('pino-pretty').catch((error: unknown) => {
+  const pretty = process.stderr.isTTY ? await importPretty() : null
+  const lines = pretty?.default({ sync: true, destination: 2, ignore: 'pid,name,hostname' })
+  const log = pino(options, lines ?? pino.destination({ dest: 2, sync: true }))
+  if (process.stderr.isTTY && pretty === null)
+    log.info('for logs that are easier to read, run: npm install pino-pretty')
+  return log
+}
+
+function importPretty() {
+  return import('pino-pretty').catch((error: unknown) => {
     if (codeOf(error) === 'ERR_MODULE_NOT_FOUND') return null
     throw error
   })
-  if (pretty !== null) {
-    return pino(
-      options,
-      pretty.default({ sync: true, destination: 2, ignore: 'pid,name,hostname' }),
-    )
-  }
-  const log = plain()
-  log.info('for logs that are easier to read, run: npm install pino-pretty')
-  return log
 }
 
 export function quietLog(): Log {

@@ -49,14 +49,11 @@ function duration(expected: string, leastMs = 0) {
 }
 
 function someOf<Word extends string>(words: readonly Word[]) {
-  return z.string().transform((text, context) => {
-    const given = text.split(',').map((word) => word.trim())
-    const found = words.filter((word) => given.includes(word))
-    if (given.some((word) => !found.includes(word as Word))) {
-      context.addIssue({ code: 'custom', message: `one or more of ${words.join(', ')}` })
-    }
-    return found
-  })
+  const error = `one or more of ${words.join(', ')}`
+  return z
+    .string()
+    .transform((text) => text.split(',').map((word) => word.trim()))
+    .pipe(z.array(z.enum(words, { error })))
 }
 
 /** Parses yes or no in common spellings, or returns null for any other text. */
@@ -91,162 +88,145 @@ const cronText = 'a cron pattern of five fields that matches at least one day, l
 const longestMs = dayMs
 const rateText = 'a number of at least 0.00001'
 
-/** All settings, each with its shape, its default as a user would type it, and a hint for invalid values. */
+function setting<Shape extends z.ZodType>(shape: Shape, hint: string, fallback?: string) {
+  return { shape, hint, fallback }
+}
+
+/** All settings, each with its shape, a hint for invalid values, and its default as a user would type it. */
 export const settings = {
-  SEARCH_API_URL: {
-    shape: website('https://api.example.com'),
-    hint: 'give the base address, without /v1/search',
-  },
-  SEARCH_API_KEY: {
-    // A line break in a key would end the header, and fetch libraries quote such a key in their error message.
-    shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
-    hint: 'copy the key again from where it was issued',
-  },
-  SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that contains the key' },
-  DATABASE_URL: { shape: postgres('user'), hint: 'leave it unset for the embedded Postgres' },
-  MILL_REPLICA_URL: {
-    shape: postgres('user'),
-    hint: 'a standby of DATABASE_URL; leave it unset to read from DATABASE_URL',
-  },
-  MILL_ANALYST_URL: {
-    shape: postgres('analyst'),
-    hint: `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
-  },
-  REDIS_URL: {
-    shape: z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText }),
-    hint: 'leave it unset to queue on Postgres',
-  },
-  MILL_HOME: {
-    shape: z.string(),
-    hint: 'name a writable folder',
-    fallback: join(workplace, '.querymill'),
-  },
-  MILL_ACCOUNT: {
-    shape: z.string(),
-    hint: 'any name; workers with the same name share one balance',
-  },
-  MILL_CREDIT_FLOOR: {
-    shape: whole(0),
-    hint: 'credits that must stay in the account',
-    fallback: '100',
-  },
-  MILL_CONCURRENCY: { shape: whole(1, 1000), hint: 'calls in flight per worker', fallback: '8' },
-  MILL_MAX_IN_FLIGHT: {
-    shape: whole(1),
-    hint: 'calls in flight across all workers; leave it unset for no limit',
-  },
-  MILL_RATE_LIMIT: {
-    shape: z
+  SEARCH_API_URL: setting(
+    website('https://api.example.com'),
+    'give the base address, without /v1/search',
+  ),
+  // A line break in a key would end the header, and fetch libraries quote such a key in their error message.
+  SEARCH_API_KEY: setting(
+    z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
+    'copy the key again from where it was issued',
+  ),
+  SEARCH_API_KEY_FILE: setting(z.string(), 'name a readable file that contains the key'),
+  DATABASE_URL: setting(postgres('user'), 'leave it unset for the embedded Postgres'),
+  MILL_REPLICA_URL: setting(
+    postgres('user'),
+    'a standby of DATABASE_URL; leave it unset to read from DATABASE_URL',
+  ),
+  MILL_ANALYST_URL: setting(
+    postgres('analyst'),
+    `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
+  ),
+  REDIS_URL: setting(
+    z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText }),
+    'leave it unset to queue on Postgres',
+  ),
+  MILL_HOME: setting(z.string(), 'name a writable folder', join(workplace, '.querymill')),
+  MILL_ACCOUNT: setting(z.string(), 'any name; workers with the same name share one balance'),
+  MILL_CREDIT_FLOOR: setting(whole(0), 'credits that must stay in the account', '100'),
+  MILL_CONCURRENCY: setting(whole(1, 1000), 'calls in flight per worker', '8'),
+  MILL_MAX_IN_FLIGHT: setting(
+    whole(1),
+    'calls in flight across all workers; leave it unset for no limit',
+  ),
+  MILL_RATE_LIMIT: setting(
+    z
       .string()
       .regex(/^\d+(\.\d+)?$/, { error: rateText })
       .transform(Number)
       .refine((value) => value >= 0.00001, { error: rateText }),
-    hint: 'calls per second across all workers; leave it unset for no limit',
-  },
-  MILL_TIMEOUT_MS: {
-    shape: whole(1, 600_000),
-    hint: 'milliseconds for one call',
-    fallback: '30000',
-  },
-  MILL_MAX_AGE: {
-    shape: duration('a duration like 12h, 90m or 0, at most 36500d'),
-    hint: 'answers younger than this are reused; 0 reuses none',
-    fallback: '12h',
-  },
-  MILL_DAILY_BUDGET: { shape: whole(1), hint: 'credits per day; leave it unset for no limit' },
-  MILL_MONTHLY_BUDGET: { shape: whole(1), hint: 'credits per month; leave it unset for no limit' },
-  MILL_UNKNOWN: {
-    shape: z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
-    hint: 'hold: never buy again what may already have been charged',
-    fallback: 'retry',
-  },
-  MILL_RENEWAL: {
-    shape: z.string().transform((text, context) => {
+    'calls per second across all workers; leave it unset for no limit',
+  ),
+  MILL_TIMEOUT_MS: setting(whole(1, 600_000), 'milliseconds for one call', '30000'),
+  MILL_MAX_AGE: setting(
+    duration('a duration like 12h, 90m or 0, at most 36500d'),
+    'answers younger than this are reused; 0 reuses none',
+    '12h',
+  ),
+  MILL_DAILY_BUDGET: setting(whole(1), 'credits per day; leave it unset for no limit'),
+  MILL_MONTHLY_BUDGET: setting(whole(1), 'credits per month; leave it unset for no limit'),
+  MILL_UNKNOWN: setting(
+    z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
+    'hold: never buy again what may already have been charged',
+    'retry',
+  ),
+  MILL_RENEWAL: setting(
+    z.string().transform((text, context) => {
       const reading = readCron(text)
       if (reading.kind === 'cron') return reading.cron
       context.addIssue({ code: 'custom', message: cronText })
       return z.NEVER
     }),
-    hint: 'when the plan renews; leave it unset if you do not know',
-  },
-  MILL_PROBE_EVERY: {
-    shape: duration('a duration of at least 1s, like 1h', 1_000),
-    hint: 'each probe costs a call, even below the floor; leave it unset for no probes',
-  },
-  MILL_LEASE_MS: {
-    shape: whole(500, longestMs),
-    hint: 'longer than it takes to make a call and store its answer',
-    fallback: '90000',
-  },
-  MILL_STALL_MS: {
-    shape: whole(1000, longestMs),
-    hint: 'a drain that receives only rate-limit responses ends after this long',
-    fallback: '600000',
-  },
-  MILL_ZONE: {
-    shape: z.string().refine(isZone, { error: 'a time zone like Europe/Berlin' }),
-    hint: 'the time zone for run dates',
-    fallback: 'UTC',
-  },
-  MILL_METRICS_HOST: {
-    shape: z.string().regex(/^[\w.:-]+$/, { error: 'an address or host name of this machine' }),
-    hint: 'use 0.0.0.0 in a container so that Prometheus can connect from another container',
-    fallback: '127.0.0.1',
-  },
-  MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
-  UPSTREAM: {
-    shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
-    hint: 'where the search service gets answers for live keys',
-    fallback: 'local',
-  },
-  SEARXNG_URL: {
-    shape: website('http://127.0.0.1:8080'),
-    hint: 'the SearXNG instance behind the search service, for UPSTREAM=searxng',
-  },
-  SERVICE_PUBLIC_URL: {
-    shape: website('https://search.example.com'),
-    hint: 'where clients reach the search service, with its path; leave it unset when they reach it directly',
-  },
-  SERVICE_PASSWORD: {
-    shape: z
+    'when the plan renews; leave it unset if you do not know',
+  ),
+  MILL_PROBE_EVERY: setting(
+    duration('a duration of at least 1s, like 1h', 1_000),
+    'each probe costs a call, even below the floor; leave it unset for no probes',
+  ),
+  MILL_LEASE_MS: setting(
+    whole(500, longestMs),
+    'longer than it takes to make a call and store its answer',
+    '90000',
+  ),
+  MILL_STALL_MS: setting(
+    whole(1000, longestMs),
+    'a drain that receives only rate-limit responses ends after this long',
+    '600000',
+  ),
+  MILL_ZONE: setting(
+    z.string().refine(isZone, { error: 'a time zone like Europe/Berlin' }),
+    'the time zone for run dates',
+    'UTC',
+  ),
+  MILL_METRICS_HOST: setting(
+    z.string().regex(/^[\w.:-]+$/, { error: 'an address or host name of this machine' }),
+    'use 0.0.0.0 in a container so that Prometheus can connect from another container',
+    '127.0.0.1',
+  ),
+  MILL_METRICS_PORT: setting(whole(0, 65_535), 'leave it unset for no metrics'),
+  UPSTREAM: setting(
+    z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
+    'where the search service gets answers for live keys',
+    'local',
+  ),
+  SEARXNG_URL: setting(
+    website('http://127.0.0.1:8080'),
+    'the SearXNG instance behind the search service, for UPSTREAM=searxng',
+  ),
+  SERVICE_PUBLIC_URL: setting(
+    website('https://search.example.com'),
+    'where clients reach the search service, with its path; leave it unset when they reach it directly',
+  ),
+  SERVICE_PASSWORD: setting(
+    z
       .string()
       .min(12, { error: 'at least 12 characters' })
       .transform((text) => new Secret(text)),
-    hint: 'protects the dashboard of a search service that others can reach',
-  },
-  SERVICE_KEEP_QUERIES: {
-    shape: duration('a duration like 90d or 12h'),
-    hint: 'how long the search service keeps query texts',
-    fallback: '90d',
-  },
-  MILL_WEBHOOK: {
-    shape: website('https://chat.example.com/hook'),
-    hint: 'leave it unset for no notices',
-  },
-  MILL_WEBHOOK_SECRET: {
-    shape: z.string().regex(secretShape, {
+    'protects the dashboard of a search service that others can reach',
+  ),
+  SERVICE_KEEP_QUERIES: setting(
+    duration('a duration like 90d or 12h'),
+    'how long the search service keeps query texts',
+    '90d',
+  ),
+  MILL_WEBHOOK: setting(website('https://chat.example.com/hook'), 'leave it unset for no notices'),
+  MILL_WEBHOOK_SECRET: setting(
+    z.string().regex(secretShape, {
       error: 'whsec_ and at least 24 bytes in base64, or one word of at least 24 characters',
     }),
-    hint: 'the receiver needs the same value to verify signatures',
-  },
-  MILL_WEBHOOK_SECRET_FILE: {
-    shape: z.string(),
-    hint: 'name a readable file that contains the secret',
-  },
-  MILL_WEBHOOK_EVENTS: {
-    shape: someOf(webhookEvents),
-    hint: 'names separated by commas; leave it unset for all',
-  },
-  MILL_WEBHOOK_FORMAT: {
-    shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
-    hint: 'leave it unset to use slack for hooks.slack.com, and json otherwise',
-  },
-  MILL_UNATTENDED: {
-    shape: duration('a duration like 30m, or 0'),
-    hint: 'open tasks without a worker are reported after this long; 0 means never',
-    fallback: '30m',
-  },
-} as const
+    'the receiver needs the same value to verify signatures',
+  ),
+  MILL_WEBHOOK_SECRET_FILE: setting(z.string(), 'name a readable file that contains the secret'),
+  MILL_WEBHOOK_EVENTS: setting(
+    someOf(webhookEvents),
+    'names separated by commas; leave it unset for all',
+  ),
+  MILL_WEBHOOK_FORMAT: setting(
+    z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
+    'leave it unset to use slack for hooks.slack.com, and json otherwise',
+  ),
+  MILL_UNATTENDED: setting(
+    duration('a duration like 30m, or 0'),
+    'open tasks without a worker are reported after this long; 0 means never',
+    '30m',
+  ),
+}
 
 export type Name = keyof typeof settings
 export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>

@@ -1,5 +1,6 @@
 // The desk command: serves the desk until it is stopped.
 
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -7,14 +8,14 @@ import { isLoopback, parseUrl } from '../base/address.ts'
 import { type Call, printJson, say } from '../base/cli/command.ts'
 import { wholeFlag } from '../base/cli/flags.ts'
 import { callerPath, type Config, readConfig } from '../base/config.ts'
-import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts'
+import { codeOf, type Exit, exits, Misuse, reasonOf, Unreachable } from '../base/errors.ts'
 import { scrubbedReason } from '../base/secret.ts'
 import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
-import { HostGuard, readPassword, Sessions, urlHost } from './guard.ts'
-import { LivePages } from './live.ts'
+import { hostGuard, openSessions, readPassword, urlHost } from './guard.ts'
+import { livePages } from './live.ts'
 import { files, pages } from './pages/all.ts'
-import { DeskTables } from './tables.ts'
+import { deskTables } from './tables.ts'
 
 interface DeskFlags {
   readonly port?: string
@@ -72,8 +73,6 @@ function readPublicUrl(typed: string): URL {
 
 type DeskPlace = ReturnType<typeof readPlace>
 
-export type OpenDesk = Awaited<ReturnType<typeof serveDesk>>
-
 const largestHead = 32_768
 const slowestHeadMs = 10_000
 const graceMs = 2_000
@@ -89,10 +88,10 @@ export async function serveDesk(
     requestTimeout: 2 * slowestHeadMs,
   })
   const port = await listenOn(server, options)
-  const tables = new DeskTables(config, report)
-  const sessions = password === null ? null : new Sessions(password, port)
-  const guard = new HostGuard(host, publicUrl, sessions)
-  const live = new LivePages({ config, tables, report }, pages)
+  const tables = deskTables(config, report)
+  const sessions = password === null ? null : openSessions(password, port)
+  const guard = hostGuard(host, publicUrl, sessions)
+  const live = livePages({ config, tables, report }, pages)
   const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, report })
   const listener = getRequestListener((request, env) => app.fetch(request, env), {
     overrideGlobalObjects: false,
@@ -107,26 +106,22 @@ export async function serveDesk(
     port,
     close: async () => {
       live.close()
-      await closeServer(server)
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+      await new Promise((resolve) => server.close(resolve))
+      clearTimeout(timer)
       await tables.close()
     },
   }
 }
 
 async function listenOn(server: Server, { host, port }: DeskPlace): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
-      const text = `expected port ${port} on ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`
-      reject(new Unreachable(text, { cause }))
-    })
-    server.listen(port, host, resolve)
-  })
+  try {
+    await once(server.listen(port, host), 'listening')
+  } catch (cause) {
+    throw new Unreachable(
+      `expected port ${port} on ${host} to be free, got ${codeOf(cause) ?? reasonOf(cause)}; choose another with --port`,
+      { cause },
+    )
+  }
   return (server.address() as AddressInfo).port
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve))
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
-  clearTimeout(timer)
 }

@@ -23,60 +23,51 @@ function refused(message: string): HTTPException {
   return new HTTPException(403, { message })
 }
 
+export type HostGuard = ReturnType<typeof hostGuard>
+
 /** Decides, based on headers, whether a request may be answered. */
-export class HostGuard {
-  /** Null if there is no password. The desk then serves only this machine. */
-  readonly sessions: Sessions | null
-  readonly #publicUrl: URL | null
-  readonly #names: ReadonlySet<string>
-
-  constructor(host: string, publicUrl: URL | null, sessions: Sessions | null) {
-    this.sessions = sessions
-    this.#publicUrl = publicUrl
-    this.#names = namesOf(host, publicUrl)
-  }
-
-  /** Rejects other sites, whose domains may resolve to this address (DNS rebinding) and whose pages may send requests. */
-  checkSource(c: Context<DeskEnv>): void {
-    const host = hostOf(c.req.header('host'))
-    if (host === null || !(isLoopback(host) || this.#names.has(host))) {
-      throw refused(
-        'The desk does not accept this host name; open the address that it printed when it started.',
-      )
-    }
-    const origin = c.req.header('origin')
-    const ours = [`http://${c.req.header('host') ?? ''}`, this.#publicUrl?.origin]
-    if (origin !== undefined && !ours.includes(origin)) {
-      throw refused(
-        'The desk only accepts requests from its own pages; this request came from another site.',
-      )
-    }
-    const site = c.req.header('sec-fetch-site') ?? 'none'
-    if (site === 'none' || site === 'same-origin') return
-    // A visitor may follow a link from another site. All other cross-site requests are rejected.
-    const target = `${c.req.header('sec-fetch-mode')} ${c.req.header('sec-fetch-dest')}`
-    if (c.req.method === 'GET' && target === 'navigate document') return
-    throw refused('The desk refuses requests from other sites.')
-  }
-
-  /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
-  admits(c: Context<DeskEnv>): boolean {
-    if (this.sessions !== null) return this.sessions.knows(c)
-    if (!isForwarded((name) => c.req.header(name))) return true
-    throw refused('Behind a proxy, the desk requires a password; start it with --password-file.')
-  }
-
-  /** Accepts a form only if our own page sent it. */
-  checkForm(c: Context<DeskEnv>): void {
-    const site = c.req.header('sec-fetch-site')
-    const origin = c.req.header('origin')
-    if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
-    throw refused('The form was not sent from a page of the desk.')
-  }
-
-  /** True if the desk is reached over TLS. */
-  get secure(): boolean {
-    return this.#publicUrl?.protocol === 'https:'
+export function hostGuard(host: string, publicUrl: URL | null, sessions: Sessions | null) {
+  const names = namesOf(host, publicUrl)
+  return {
+    /** Null if there is no password. The desk then serves only this machine. */
+    sessions,
+    /** True if the desk is reached over TLS. */
+    secure: publicUrl?.protocol === 'https:',
+    /** Rejects other sites: their names may resolve to this address (DNS rebinding), and their pages may send requests. */
+    checkSource: (c: Context<DeskEnv>): void => {
+      const named = hostOf(c.req.header('host'))
+      if (named === null || !(isLoopback(named) || names.has(named))) {
+        throw refused(
+          'The desk does not accept this host name; open the address that it printed when it started.',
+        )
+      }
+      const origin = c.req.header('origin')
+      const ours = [`http://${c.req.header('host') ?? ''}`, publicUrl?.origin]
+      if (origin !== undefined && !ours.includes(origin)) {
+        throw refused(
+          'The desk only accepts requests from its own pages; this request came from another site.',
+        )
+      }
+      const site = c.req.header('sec-fetch-site') ?? 'none'
+      if (site === 'none' || site === 'same-origin') return
+      // A visitor may follow a link from another site. All other cross-site requests are rejected.
+      const target = `${c.req.header('sec-fetch-mode')} ${c.req.header('sec-fetch-dest')}`
+      if (c.req.method === 'GET' && target === 'navigate document') return
+      throw refused('The desk refuses requests from other sites.')
+    },
+    /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
+    admits: (c: Context<DeskEnv>): boolean => {
+      if (sessions !== null) return sessions.knows(c)
+      if (!isForwarded((name) => c.req.header(name))) return true
+      throw refused('Behind a proxy, the desk requires a password; start it with --password-file.')
+    },
+    /** Accepts a form only if our own page sent it. */
+    checkForm: (c: Context<DeskEnv>): void => {
+      const site = c.req.header('sec-fetch-site')
+      const origin = c.req.header('origin')
+      if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
+      throw refused('The form was not sent from a page of the desk.')
+    },
   }
 }
 
@@ -165,54 +156,43 @@ const mostWrong = { each: 5, all: 30 }
 const mostSessions = 1_000
 const keyBytes = 32
 
+type Sessions = ReturnType<typeof openSessions>
+
 /** Sessions of signed-in visitors, kept in memory, so that a restart signs everybody out. */
-export class Sessions {
-  readonly cookie: string
-  readonly #salt = randomBytes(16)
-  readonly #password: Promise<Buffer>
-  readonly #tokens = new Map<string, number>()
-  #wrong: { readonly at: number; readonly from: string }[] = []
-
-  /** Cookies are not separated by port, so each desk on a machine uses a different cookie name. */
-  constructor(password: Secret, port: number) {
-    this.cookie = `querymill_desk_${port}`
-    this.#password = derive(password.reveal(), this.#salt, keyBytes)
-  }
-
-  /** Checks a password in constant time. Counts the attempt as failed before the check. */
-  async enter(typed: string, from: string) {
-    const now = Date.now()
-    this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
-    const mine = this.#wrong.filter((one) => one.from === from).length
-    if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return 'wait'
-    // Each attempt counts as failed until it succeeds, so that concurrent attempts can't bypass the limit.
-    const mark = { at: now, from }
-    this.#wrong.push(mark)
-    const given = await derive(typed, this.#salt, keyBytes)
-    if (!timingSafeEqual(given, await this.#password)) return 'wrong'
-    this.#wrong = this.#wrong.filter((one) => one !== mark)
-    return { token: this.#issue(now) }
-  }
-
-  knows(c: Context): boolean {
-    return (this.#tokens.get(this.#fingerprintIn(c)) ?? 0) > Date.now()
-  }
-
-  leave(c: Context): void {
-    this.#tokens.delete(this.#fingerprintIn(c))
-  }
-
-  #issue(now: number): string {
-    for (const [token, ends] of this.#tokens) {
-      if (ends <= now || this.#tokens.size >= mostSessions) this.#tokens.delete(token)
+export function openSessions(password: Secret, port: number) {
+  // Cookies are not separated by port, so each desk on a machine uses a different cookie name.
+  const cookie = `querymill_desk_${port}`
+  const salt = randomBytes(16)
+  const expected = derive(password.reveal(), salt, keyBytes)
+  const tokens = new Map<string, number>()
+  const fingerprintIn = (c: Context) => fingerprint(getCookie(c, cookie) ?? '')
+  let wrong: { readonly at: number; readonly from: string }[] = []
+  const issue = (now: number): string => {
+    for (const [token, ends] of tokens) {
+      if (ends <= now || tokens.size >= mostSessions) tokens.delete(token)
     }
     const token = randomBytes(32).toString('base64url')
-    this.#tokens.set(fingerprint(token), now + lastsMs)
+    tokens.set(fingerprint(token), now + lastsMs)
     return token
   }
-
-  #fingerprintIn(c: Context): string {
-    return fingerprint(getCookie(c, this.cookie) ?? '')
+  return {
+    cookie,
+    /** Checks a password in constant time. */
+    enter: async (typed: string, from: string) => {
+      const now = Date.now()
+      wrong = wrong.filter(({ at }) => at > now - minuteMs)
+      const mine = wrong.filter((one) => one.from === from).length
+      if (mine >= mostWrong.each || wrong.length >= mostWrong.all) return 'wait'
+      // Each attempt counts as failed until it succeeds, so that concurrent attempts can't bypass the limit.
+      const mark = { at: now, from }
+      wrong.push(mark)
+      const given = await derive(typed, salt, keyBytes)
+      if (!timingSafeEqual(given, await expected)) return 'wrong'
+      wrong = wrong.filter((one) => one !== mark)
+      return { token: issue(now) }
+    },
+    knows: (c: Context) => (tokens.get(fingerprintIn(c)) ?? 0) > Date.now(),
+    leave: (c: Context) => tokens.delete(fingerprintIn(c)),
   }
 }
 

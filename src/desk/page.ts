@@ -33,11 +33,9 @@ export async function openReading(
     pool: analyst ?? mill.pool,
     /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
     walled: analyst !== null,
-    /** Current day in the configured time zone. */
     today: localDate(config.zone, new Date()),
     /** Origins of the answers shown, such as `live,sandbox`. */
     origins,
-    /** If true, the answers of suspect runs are included. */
     suspects,
     /** Aborted if the visitor leaves before the response. */
     signal,

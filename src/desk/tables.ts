@@ -6,7 +6,6 @@ import { findReader } from '../base/database/reader-role.ts'
 import { withinTime } from '../base/database/sql-file.ts'
 import { codeOf, WrongDatabase } from '../base/errors.ts'
 import { Closers } from '../base/waiting.ts'
-import type { CreditForecast } from '../core/forecast/foresee.ts'
 import { openMill } from '../core/mill.ts'
 import { lookAhead } from '../core/runs/status-command.ts'
 import { openAnalyst } from '../features/analysis/ask.ts'
@@ -48,82 +47,62 @@ async function openTables(config: Config, say: (line: string) => void) {
   }
 }
 
+type DeskTables = ReturnType<typeof deskTables>
+
 /** Opens the database on first use, and reopens it after an outage, because the desk keeps running during an outage. */
-export class DeskTables {
-  readonly #config: Config
-  readonly #say: (line: string) => void
-  readonly #origins = new Recent<string>(originsForMs)
-  readonly #forecast = new Recent<CreditForecast | null>(forecastForMs)
-  #opening: ReturnType<typeof openTables> | null = null
-
-  constructor(config: Config, say: (line: string) => void) {
-    this.#config = config
-    this.#say = say
-  }
-
-  /** If the database is unreachable or belongs to a different release, throws an error that says what to do. */
-  open() {
-    this.#opening ??= openTables(this.#config, this.#say).catch((error: unknown) => {
-      setTimeout(() => (this.#opening = null), restMs).unref()
+export function deskTables(config: Config, say: (line: string) => void) {
+  let opening: ReturnType<typeof openTables> | null = null
+  const open = () => {
+    opening ??= openTables(config, say).catch((error: unknown) => {
+      setTimeout(() => (opening = null), restMs).unref()
       throw error
     })
-    return this.#opening
+    return opening
   }
-
-  async explain(error: unknown): Promise<unknown> {
-    if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
-    try {
-      await checkDatabase((await this.#opening).mill.db)
-      return error
-    } catch (found) {
-      return found instanceof WrongDatabase ? found : error
-    }
-  }
-
-  /** Default origins: in an embedded database, the origins of the stored answers. */
-  shownOrigins(): Promise<string> {
-    return this.#origins.read(async () => {
-      const { db } = (await this.open()).mill
-      const { databaseUrl } = this.#config
+  return {
+    /** If the database is unreachable or belongs to a different release, throws an error that says what to do. */
+    open,
+    explain: async (error: unknown): Promise<unknown> => {
+      if (!otherSchema.test(codeOf(error) ?? '') || opening === null) return error
+      try {
+        await checkDatabase((await opening).mill.db)
+        return error
+      } catch (found) {
+        return found instanceof WrongDatabase ? found : error
+      }
+    },
+    /** Default origins: in an embedded database, the origins of the stored answers. */
+    shownOrigins: recent(originsForMs, async () => {
+      const { db } = (await open()).mill
+      const { databaseUrl } = config
       const first = await firstOrigins(db, { databaseUrl, report: () => undefined })
       return first ?? readShownOrigins(db)
-    })
-  }
-
-  /** Returns a recent forecast; null if reading the forecast takes longer than a page may wait. */
-  forecast(): Promise<CreditForecast | null> {
-    return this.#forecast.read(async () => {
-      const { mill } = await this.open()
+    }),
+    /** Returns a recent forecast; null if reading the forecast takes longer than a page may wait. */
+    forecast: recent(forecastForMs, async () => {
+      const { mill } = await open()
       return withinTime(mill.db, forecastMs, (db) => lookAhead({ ...mill, db }))
-    })
-  }
-
-  async close(): Promise<void> {
-    const opened = await this.#opening?.catch(() => undefined)
-    await opened?.closers.close()
+    }),
+    close: async () => {
+      const opened = await opening?.catch(() => undefined)
+      await opened?.closers.close()
+    },
   }
 }
 
 // Limits repeated reads to about a twentieth of the time, so that a slow database is not queried continuously.
 const restShare = 20
 
-/** Reads a value once for all callers, and keeps it for at least the given time. */
-export class Recent<Value> {
-  readonly #leastMs: number
-  #reading: Promise<Value> | null = null
-
-  constructor(leastMs: number) {
-    this.#leastMs = leastMs
-  }
-
-  read(look: () => Promise<Value>): Promise<Value> {
-    if (this.#reading !== null) return this.#reading
+/** Returns a function that reads a value once for all callers, and keeps it for at least the given time. */
+export function recent<Value>(leastMs: number, look: () => Promise<Value>): () => Promise<Value> {
+  let reading: Promise<Value> | null = null
+  return () => {
+    if (reading !== null) return reading
     const began = performance.now()
-    const forget = () => void (this.#reading = null)
-    const reading = look()
-    const keptMs = () => Math.max(this.#leastMs, (performance.now() - began) * restShare)
+    const forget = () => void (reading = null)
+    const keptMs = () => Math.max(leastMs, (performance.now() - began) * restShare)
+    reading = look()
     reading.then(() => setTimeout(forget, keptMs()).unref(), forget)
-    this.#reading = reading
     return reading
   }
 }

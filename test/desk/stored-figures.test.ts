@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { StoredFigures } from '../../src/desk/stored-figures.ts'
+import { storedFigures } from '../../src/desk/stored-figures.ts'
 
 describe('figures of stored days', () => {
   const database = {}
 
   /** Reads figures through a cache; each reading has the next number. */
   function counter(most: number) {
-    const cache = new StoredFigures<number>(most)
+    const cache = storedFigures<number>(most)
     let readings = 0
     return (key: string | null, of: object = database) =>
-      cache.get(of, key, async () => (readings += 1))
+      cache(of, key, async () => (readings += 1))
   }
 
   test('are read once for each key and database', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type OpenDesk, serveDesk } from '../../src/desk/command.ts'
+import { serveDesk } from '../../src/desk/command.ts'
 import { type Environment, readConfig } from '../../src/base/config.ts'
 import { Secret } from '../../src/base/secret.ts'
 
@@ -20,7 +20,7 @@ export interface Ask {
   readonly body?: string
 }
 
-export interface TestDesk extends OpenDesk {
+export interface TestDesk extends Awaited<ReturnType<typeof serveDesk>> {
   readonly told: readonly string[]
   readonly get: (path: string, ask?: Ask) => Promise<DeskAnswer>
 }

@@ -98,7 +98,7 @@ function settingsSection(text: string): string {
 }
 
 function defaultOf(name: string): string | undefined {
-  const setting: object = settings[name as Name] ?? {}
+  const setting: { fallback?: string | undefined } = settings[name as Name] ?? {}
   // This checkout's folder must not appear as a default.
-  return 'fallback' in setting ? String(setting.fallback).replace(`${workplace}/`, '') : undefined
+  return setting.fallback?.replace(`${workplace}/`, '')
 }

@@ -5,7 +5,7 @@ import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
-import { asTyped, npmRun } from './commands.ts'
+import { asTyped, commands, npmRun } from './commands.ts'
 import { typed } from './text.ts'
 
 export interface Call<Options = unknown> {
@@ -17,14 +17,16 @@ export interface Call<Options = unknown> {
   readonly signal: AbortSignal
 }
 
-interface Manual {
+interface Manual<Options> {
   readonly name: string
-  readonly about: string
-  /** Example command lines, most common first. */
+  /** Help text in addition to the command's description in `commands.ts`. */
+  readonly more?: string
   readonly examples: readonly string[]
   /** If true, the first signal requests a graceful shutdown. If false, the first signal ends the command at once. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
+  /** Imports the command's module, once its arguments are valid. */
+  readonly load: () => Promise<(call: Call<Options>) => Promise<Exit>>
 }
 
 const exitHelp = `
@@ -32,11 +34,7 @@ Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usabl
             3 stopped at the credit floor or a budget · 4 key refused
             5 database, queue or API unreachable · 130 Ctrl-C · 70 a bug`
 
-/** Parses the arguments, runs the command and sets the exit code. Loads the command only if its arguments are valid. */
-export async function runCommand<Options>(
-  manual: Manual,
-  load: () => Promise<(call: Call<Options>) => Promise<Exit>>,
-): Promise<void> {
+export async function runCommand<Options>(manual: Manual<Options>): Promise<void> {
   const program = buildProgram(manual)
   const closers = new Closers()
   endWithReader()
@@ -50,7 +48,7 @@ export async function runCommand<Options>(
     refuseSwallowed(program, manual.name, env)
     refuseUnknownSettings(env)
     const signal = watchSignals(manual.drains ?? false)
-    const run = await load()
+    const run = await manual.load()
     exit = await run({
       options: program.opts<Options & { json?: true }>(),
       args: program.args,
@@ -80,10 +78,12 @@ export function endWithReader(): void {
   })
 }
 
-function buildProgram(manual: Manual): Command {
+function buildProgram<Options>(manual: Manual<Options>): Command {
   const program = new Command(npmRun(`${manual.name} --`))
+  const about = commands.get(manual.name)?.about ?? ''
+  const sentence = about.replace(/^.+$/, (text) => `${text[0]?.toUpperCase()}${text.slice(1)}.`)
   program
-    .description(manual.about)
+    .description(`${sentence} ${manual.more ?? ''}`.trim())
     .exitOverride()
     .showHelpAfterError(`(${npmRun(`${manual.name} --`)} --help lists the flags)`)
     .helpOption('--help', 'show this help')

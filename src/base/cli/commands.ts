@@ -51,8 +51,8 @@ export const groups: readonly Group[] = [
     title: 'Runs',
     word: 'run',
     commands: {
-      retry: { about: 'reopens failed tasks' },
-      cancel: { about: 'cancels a run' },
+      retry: { about: 'reopens tasks that failed or have an unknown outcome' },
+      cancel: { about: 'cancels a run, or the open runs of a list' },
       resume: { about: "lifts an account's stop" },
       rebuild: { about: 'rebuilds the queue from the tables' },
       reparse: { about: 'parses stored bodies again without making calls' },
@@ -66,8 +66,11 @@ export const groups: readonly Group[] = [
     title: 'Credits',
     word: 'credits',
     commands: {
-      forecast: { about: 'forecasts the cost of open runs and coming nights' },
-      budget: { about: 'shows and sets budgets' },
+      forecast: {
+        about:
+          'forecasts the cost of open runs and coming nights, and when the credit floor is reached',
+      },
+      budget: { about: "shows budgets, or sets a list's monthly budget" },
       statement: { about: 'explains every balance change' },
     },
   },
@@ -85,7 +88,7 @@ export const groups: readonly Group[] = [
   {
     title: 'News',
     commands: {
-      alerts: { about: 'shows rank and share changes, with evidence' },
+      alerts: { about: 'shows rank and share changes, with evidence, and loads alert rules' },
       trust: {
         about: 'shows quarantined runs and answers, and overrides decisions',
         page: 'docs/operations.md#nights-that-are-not-trusted',
@@ -120,7 +123,7 @@ export const groups: readonly Group[] = [
     word: 'service',
     commands: {
       service: { about: 'runs the search service', as: 'start' },
-      keys: { about: 'issues, lists and revokes service keys' },
+      keys: { about: 'issues, replaces, lists and revokes service keys, and shows usage' },
       corpus: { about: 'loads the documents that the service searches' },
     },
   },
@@ -130,7 +133,6 @@ export const commands: ReadonlyMap<string, Command> = new Map(
   groups.flatMap((group) => Object.entries(group.commands)),
 )
 
-/** Maps each name in a group to its command and flag. */
 export function namesIn(group: Group): ReadonlyMap<string, readonly string[]> {
   const own = Object.entries(group.commands).map(([name, { as = name }]) => [as, [name]] as const)
   return new Map<string, readonly string[]>([...Object.entries(group.short ?? {}), ...own])

@@ -40,7 +40,6 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
-/** Converts a time limit to milliseconds. The limit must be finite. */
 export function timeoutFlag(
   text: string,
   { like, mostMs = Infinity }: { like: string; mostMs?: number },

@@ -4,7 +4,6 @@
 const headerBytes = 20
 const jsonbVersion = 1
 
-/** A type of items. */
 interface Kind<T> {
   readonly name: string
   readonly oid: number

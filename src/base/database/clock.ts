@@ -20,7 +20,6 @@ export function utcText<T extends Date | null>(moment: Expression<T>) {
 
 type Seconds<T> = T extends Date ? number : null
 
-/** Returns the number of seconds since 1970. */
 export function secondsOf<T extends Date | null>(moment: Expression<T>) {
   return sql<Seconds<T>>`extract(epoch from ${moment})::float8`
 }

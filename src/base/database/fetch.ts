@@ -48,7 +48,6 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
   } as pg.QueryConfig)
 }
 
-// Maximum number of characters per batch.
 const mostCharacters = 8_000_000
 
 /** Repeats the statement with truncated cells, so that a gigabyte-sized cell never reaches this process. */
@@ -90,7 +89,6 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   return { columns, rows } satisfies CellBatch
 }
 
-/** Kinds of column values that are written in different ways. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 export interface CellColumn {

@@ -177,7 +177,7 @@ async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
 }
 
 /** A file in `sql/views`: a view or a function, with its comments. */
-export interface ViewFile {
+interface ViewFile {
   readonly name: string
   /** Path of the file within `sql/views`, for messages. */
   readonly path: string

@@ -8,7 +8,6 @@ import { CompiledQuery, sql } from './kysely.ts'
 /** Settings for reading the views. Undefined settings keep the database defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
-  /** Origins of answers to show, such as `live,sandbox`. */
   readonly origins?: string | undefined
   readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
@@ -44,7 +43,6 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
 export interface Slice {
   /** Conditions that must all hold. Each condition lists tags prefixed with + or -, of which at least one must hold. */
   readonly conditions: readonly Condition[]
-  /** Days as typed on the command line. */
   readonly since: string | undefined
   readonly until: string | undefined
 }

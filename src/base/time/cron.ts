@@ -44,7 +44,15 @@ export function readCron(text: string): CronReading {
       `expected a step below ${limits[step]} in cron field ${step + 1}, ${got}; a step never crosses into the next hour or day`,
     )
   }
-  return parse(pattern, got)
+  try {
+    const expression = CronExpressionParser.parse(pattern, { tz: 'UTC' })
+    expression.next()
+    const sentence = cronstrue.toString(pattern, { use24HourTimeFormat: true })
+    const everyHour = expression.fields.hour.values.length === 24
+    return { kind: 'cron', cron: { pattern, sentence, everyHour } }
+  } catch (error) {
+    return problem(`expected a cron pattern, ${got}: ${reasonOf(error)}; ${example}`)
+  }
 }
 
 function problem(text: string): CronReading {
@@ -53,19 +61,6 @@ function problem(text: string): CronReading {
 
 function longestStep(field: string): number {
   return Math.max(0, ...[...field.matchAll(/\/(\d+)/g)].map((match) => Number(match[1])))
-}
-
-function parse(pattern: string, got: string): CronReading {
-  try {
-    const expression = CronExpressionParser.parse(pattern, { tz: 'UTC' })
-    expression.next()
-    const sentence = cronstrue.toString(pattern, { use24HourTimeFormat: true })
-    const everyHour = expression.fields.hour.values.length === 24
-    return { kind: 'cron', cron: { pattern, sentence, everyHour } }
-  } catch (error) {
-    const why = reasonOf(error)
-    return problem(`expected a cron pattern, ${got}: ${why}; ${example}`)
-  }
 }
 
 const expressions = new WeakMap<Cron, CronExpression>()

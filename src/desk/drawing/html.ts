@@ -22,7 +22,6 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** Template tag for HTML. Inserted values are escaped as text. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   let text = strings[0] ?? ''
   for (const [index, value] of values.entries()) {

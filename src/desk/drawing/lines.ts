@@ -8,7 +8,7 @@ import type { Note } from '../../features/analysis/notes.ts'
 import { element, type Html, html, tenths } from './html.ts'
 import { scrolled } from './parts.ts'
 
-export interface Point {
+interface Point {
   readonly at: Date
   /** Null for a gap in the line. */
   readonly value: number | null
@@ -41,11 +41,9 @@ export interface LineChart {
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
-  /** Draws each point as a circle. */
   readonly spots?: boolean
   /** Adds data to points, which a script shows on hover. */
   readonly hover?: boolean
-  /** Shows names at the ends of the lines. */
   readonly named?: boolean
 }
 
@@ -103,11 +101,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   </svg>`
 }
 
-export function gridLine(
-  { left, right }: Pick<Frame, 'left' | 'right'>,
-  y: number,
-  text: string,
-): Html {
+function gridLine({ left, right }: Pick<Frame, 'left' | 'right'>, y: number, text: string): Html {
   const place = { x: left - 6, y, dy: '0.32em', 'text-anchor': 'end' }
   return html`${element('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y })}
   ${element('text', { class: 'tick', ...place }, text)}`
@@ -298,33 +292,20 @@ function timeLabels(grain: LineChart['grain'], { x, left, right }: Frame) {
   // Skips ticks that would fall on hours if the axis shows days, or on fractions of a second.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
-  const texts = wordsFor(days, shown)
-  return shown.map((tick, index) => ({ at: x(tick), text: texts[index] ?? '' }))
-}
-
-const inUtc = (options: Intl.DateTimeFormatOptions) => {
-  const format = new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
-  return (at: Date) => format.format(at)
-}
-const day = inUtc({ day: 'numeric', month: 'short' })
-const dateInUtc = inUtc({ day: 'numeric', month: 'short', year: 'numeric' })
-const minute = inUtc({ hour: '2-digit', minute: '2-digit' })
-const second = inUtc({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
-
-/** Formats labels with years only if days repeat, and with seconds only if times are not whole minutes. */
-function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
-  if (days) {
-    const spanMs = Number(ticks.at(-1) ?? 0) - Number(ticks[0] ?? 0)
-    return ticks.map(spanMs < 365 * dayMs ? day : dateInUtc)
-  }
-  const time = ticks.every((tick) => tick.getTime() % 60_000 === 0) ? minute : second
-  return ticks.map((tick) => (tick.getTime() % dayMs === 0 ? day(tick) : time(tick)))
+  const spanMs = Number(shown.at(-1) ?? 0) - Number(shown[0] ?? 0)
+  const whole = shown.every((tick) => tick.getTime() % 60_000 === 0)
+  // Labels have years only if days repeat, and seconds only if times are not whole minutes.
+  const day = x.tickFormat(0, spanMs < 365 * dayMs ? '%-d %b' : '%-d %b %Y')
+  const time = x.tickFormat(0, whole ? '%H:%M' : '%H:%M:%S')
+  return shown.map((tick) => ({
+    at: x(tick),
+    text: days || tick.getTime() % dayMs === 0 ? day(tick) : time(tick),
+  }))
 }
 
 // Minimum width in pixels, so that a day is visible in a long period.
 const narrowest = 3
 
-/** Draws a light band for one day, behind the lines and over the full height. */
 function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame): Html {
   const edge = (halves: number) => x(new Date(at.getTime() + (halves * dayMs) / 2))
   const start = Math.max(left, Math.min(edge(-1), x(at) - narrowest / 2))

@@ -89,20 +89,13 @@ const usual: Readonly<Record<string, FormValues>> = {
 }
 
 function drawUsual(questions: readonly Question[], place: PagePlace): Html {
-  const shown = Object.entries(usual).flatMap(([name, flags]) => {
-    const asks = questions.find((question) => question.name === name)?.asks
-    return asks === undefined ? [] : [{ name, flags, asks }]
+  const shown = questions.flatMap(({ name, asks }) => {
+    const flags = usual[name]
+    if (flags === undefined) return []
+    return html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
+      <code class="soft">${lineOf(name, flags)}</code>`
   })
-  return section(
-    { id: 'usual', title: 'Everyday questions' },
-    lines(
-      shown.map(
-        ({ name, flags, asks }) =>
-          html`${to(place.href(`/ask/${name}`, { ...flags, go: 1 }), asks)}<br />
-            <code class="soft">${lineOf(name, flags)}</code>`,
-      ),
-    ),
-  )
+  return section({ id: 'usual', title: 'Everyday questions' }, lines(shown))
 }
 
 function drawLibrary(questions: readonly Question[], word: string | null, place: PagePlace): Html {
@@ -147,10 +140,10 @@ function picture({ columns, rows }: AskedRows, title: string): Html | null {
       title: `${title} (${head})`,
       series: drawn.map(([name, own]) => ({
         name: name === '' ? head : name,
-        points: days.map((date) => {
-          const found = own.find((point) => point.date === date)
-          return { at: dayOf(date), value: found?.value ?? null }
-        }),
+        points: days.map((date) => ({
+          at: dayOf(date),
+          value: own.find((point) => point.date === date)?.value ?? null,
+        })),
       })),
       ...{ height: 280, named: true },
       // Rank 1 is at the top.
@@ -169,7 +162,6 @@ function numberIn(text: string | null): number | null {
   return text === null || !Number.isFinite(Number(text)) ? null : Number(text)
 }
 
-/** Parameters and flags from the form, by name. */
 type FormValues = Readonly<Record<string, string>>
 
 /** Flags that the form offers. Two separate days replace `--between`. */

@@ -1,7 +1,6 @@
 // The Cadence page: the credits that adaptive lists saved, and the changes that they may have missed.
 
 import { npmRun } from '../../base/cli/commands.ts'
-import { count } from '../../base/cli/text.ts'
 import { groupBy } from '../../base/query.ts'
 import {
   readCadenceReceipts,
@@ -10,11 +9,10 @@ import {
   type CadenceNightCost,
 } from '../../features/cadence/receipts.ts'
 import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
-import { drawBars } from '../drawing/bars.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
 import { dayLine, drawDays, type Series } from '../drawing/lines.ts'
 import { amount, given, nothing, percent, progress, section, tiles } from '../drawing/parts.ts'
-import { column, table } from '../drawing/tables.ts'
+import { type Column, column, table } from '../drawing/tables.ts'
 import { definePage } from '../page.ts'
 import { dayChooser } from './choose.ts'
 
@@ -111,7 +109,7 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     ])}`
 }
 
-/** Draws the share of new results in each round of related searches, which shows when to stop expanding a list. */
+/** Shows the new results in each round of related searches, which shows when to stop expanding a list. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   return section(
@@ -120,30 +118,22 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
       title: 'New results from related searches',
       about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. As long as a round finds as many as the previous one, another round is worth its credits.`,
     },
-    [...groupBy(rounds, ({ list }) => list)].map(([list, held]) => picturesOf(list, held)),
+    [...groupBy(rounds, ({ list }) => list)].map(
+      ([list, own]) =>
+        html`<h3>${given(list)}</h3>
+          ${table(`Rounds of ${list}`, own, roundColumns)}`,
+    ),
   )
 }
 
-function picturesOf(list: string, rounds: readonly FrontierRound[]): Html {
-  const credits = rounds.reduce((sum, { credits_used: used }) => sum + used, 0)
-  const bars = (
-    title: string,
-    format: (value: number) => string,
-    valuesOf: (round: FrontierRound) => readonly (number | null)[],
-  ) => {
-    const groups = rounds.map((one) => ({ name: `round ${one.round}`, values: valuesOf(one) }))
-    return drawBars({ title, kind: 'round', series: ['pages', 'domains'], groups, format })
-  }
-  const share = (some: number, all: number) => (all === 0 ? null : some / all)
-  return html`<h3>${given(list)}: ${count(rounds.length, 'round')}, ${count(credits, 'credit')}</h3>
-    ${bars(
-      `Share of new pages and domains in the answers, by round of ${list}`,
-      (value) => `${Math.round(value * 100)} %`,
-      (one) => [share(one.new_pages, one.pages), share(one.new_domains, one.domains)],
-    )}
-    ${bars(
-      `New pages and domains per answer, by round of ${list}`,
-      (value) => String(Math.round(value * 100) / 100),
-      (one) => [one.new_pages / one.answers, one.new_domains / one.answers],
-    )}`
-}
+const ratio = (some: number, all: number) => (all === 0 ? null : some / all)
+
+const roundColumns: readonly Column<FrontierRound>[] = [
+  column.number('round', 'round'),
+  column.number('answers', 'answers'),
+  column.number('credits', 'credits_used'),
+  column.share('new among pages', (one) => ratio(one.new_pages, one.pages)),
+  column.share('new among domains', (one) => ratio(one.new_domains, one.domains)),
+  column.number('new pages per answer', (one) => ratio(one.new_pages, one.answers)),
+  column.number('new domains per answer', (one) => ratio(one.new_domains, one.answers)),
+]

@@ -21,8 +21,8 @@ import {
   readKnownDomain,
   readRivals,
 } from '../../features/analysis/domains.ts'
-import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
-import { readSuspects, type SuspectRun } from '../../features/analysis/query-facts.ts'
+import { readNotesBetween } from '../../features/analysis/notes.ts'
+import { readSuspects } from '../../features/analysis/query-facts.ts'
 import {
   type AskedSpan,
   fromFirstAnswers,
@@ -36,7 +36,7 @@ import { dayLine, drawDays, type Happening, noteList } from '../drawing/lines.ts
 import { badge, nothing, percent, section, tiles, to } from '../drawing/parts.ts'
 import { type Column, column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, chooser, dayChooser, dayFields, daysText, textField } from './choose.ts'
 import { moved, toDomain, toNight, toPage, toQuery, toVariant } from './ways.ts'
 
@@ -56,7 +56,7 @@ export const domainPage = definePage({
   }),
 })
 
-const cached = new StoredFigures<Awaited<Compared>>(50)
+const cached = storedFigures<Awaited<ReturnType<typeof readCompared>>>(50)
 
 async function readDomainPage(
   db: Database,
@@ -69,9 +69,7 @@ async function readDomainPage(
       `No answer has ever shown ${JSON.stringify(domain.slice(0, 80))}, and the domain is not marked as ours or as a rival.`,
     )
   }
-  const told = await readDays(db, span)
-  const key = await versionOf(db, told, domain)
-  return readDomain(db, known, { ...told, cache: (read) => cached.get(memory, key, read) })
+  return readDomain(db, known, { ...(await readDays(db, span)), memory })
 }
 
 /** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
@@ -92,37 +90,27 @@ export async function readDays(db: Database, asked: AskedSpan) {
   return { span, compared: await fromFirstAnswers(db, span), ...(await readMarks(db, span)) }
 }
 
-/** Notes and suspect runs, which charts over time mark. */
-export interface Marks {
-  readonly notes: readonly Note[]
-  readonly suspect: readonly SuspectRun[]
-}
+type Marks = Awaited<ReturnType<typeof readMarks>>
 
-export async function readMarks(db: Database, span: DaySpan): Promise<Marks> {
+export async function readMarks(db: Database, span: DaySpan) {
   return { notes: await readNotesBetween(db, span), suspect: await readSuspects(db, span) }
 }
 
 export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 
-type Compared = ReturnType<typeof readCompared>
-
-interface DomainOrder extends DomainDays {
-  /** Returns the stored figures, if there are any. */
-  readonly cache?: (read: () => Compared) => Compared
-}
-
-/** The domain does not have to appear in any answer. */
+/** The domain does not have to appear in any answer. Figures of stored days are cached for `memory`. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
-  { cache = (read) => read(), ...told }: DomainOrder,
+  { memory, ...told }: DomainDays & { readonly memory: object },
 ) {
   const { domain } = known
+  const key = await versionOf(db, told, domain)
   return {
     ...told,
     known,
     days: await readDomainDays(db, { domain, ...told.span }),
-    ...(await cache(() => readCompared(db, domain, told))),
+    ...(await cached(memory, key, () => readCompared(db, domain, told))),
   }
 }
 

@@ -29,7 +29,7 @@ import {
 } from '../drawing/parts.ts'
 import { column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, checkbox, chooser, dayChooser, daysText, textField } from './choose.ts'
 import { toList, toQuery, toRun } from './ways.ts'
 
@@ -208,7 +208,7 @@ function askList(address: PageAddress) {
 type ListAsked = ReturnType<typeof askList>
 type ListFound = Awaited<ReturnType<typeof readListPage>>
 
-const cached = new StoredFigures<ListCoverage | null>(1000)
+const cached = storedFigures<ListCoverage | null>(1000)
 
 async function readListPage(db: Database, memory: object, asked: ListAsked) {
   const [list] = await readListFacts(db, asked.list)
@@ -220,7 +220,7 @@ async function readListPage(db: Database, memory: object, asked: ListAsked) {
     list,
     span,
     days: await readListDays(db, { name: list.name, ...span }, (key, read) =>
-      cached.get(memory, key, read),
+      cached(memory, key, read),
     ),
     members: members.slice(0, atOnce),
     more: members.length > atOnce,

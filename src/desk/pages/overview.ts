@@ -29,7 +29,7 @@ import {
 import { column, tableSection } from '../drawing/tables.ts'
 import { daysBefore } from '../address.ts'
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { drawShares, readMarks } from './domain.ts'
 import { drawDay } from './nights.ts'
 import {
@@ -63,6 +63,7 @@ type Standing = NonNullable<OverviewFound['standing']>
 const trendDays = 30
 const shownNights = 14
 const shownGains = 5
+const shownRivals = 8
 const mostAlerts = 500
 const mostLines = 7
 
@@ -97,14 +98,14 @@ async function readStanding(db: Database, memory: object, day: string | null) {
     days,
     week,
     ours,
-    ...(await cached.get(memory, keyOf(days, week), () => readChanges(db, days, week))),
+    ...(await cached(memory, keyOf(days, week), () => readChanges(db, days, week))),
     rivals: await readShareChanges(db, days, ours),
     shares: await readHeldDays(db, { domains, tag: '*', ...span }),
     ...(await readMarks(db, span)),
   }
 }
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readChanges>>>(20)
+const cached = storedFigures<Awaited<ReturnType<typeof readChanges>>>(20)
 
 /** Key for caching the changes between the given days; null if one of the days is not stored. */
 function keyOf(days: KeywordDays, week: KeywordDays): string | null {
@@ -142,34 +143,22 @@ async function readShareChanges(
   { now, before }: KeywordDays,
   ours: readonly string[],
 ) {
-  const view = sql<{
-    domain: string
-    run_date: string
-    tag: string
-    share_of_voice: number | null
-  }>`analysis.share_of_voice`
-  const sides = db
-    .selectFrom(view.as('held'))
-    .select('domain')
-    .select((eb) => {
-      const shareOn = (day: string) =>
-        eb.fn.coalesce(
-          eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
-          eb.lit(0),
-        )
-      return [shareOn(now.day).as('share'), shareOn(before.day).as('previous')]
-    })
-    .where('tag', '=', '*')
-    .where((eb) => eb('run_date', '=', eb.fn.any(eb.val([now.day, before.day]))))
-    .where((eb) => eb.not(eb('domain', '=', eb.fn.any(eb.val([...ours])))))
-    .groupBy('domain')
-  return db
-    .selectFrom(sides.as('sides'))
-    .selectAll()
-    .orderBy(({ eb, fn }) => fn('abs', [eb('share', '-', eb.ref('previous'))]), 'desc')
-    .orderBy('domain')
-    .limit(4 * shownGains)
-    .execute()
+  const { rows } = await sql<{ domain: string; share: number; previous: number }>`
+    select *
+    from (
+      select
+        domain,
+        coalesce(max(share_of_voice) filter (where run_date = ${now.day}), 0) as share,
+        coalesce(max(share_of_voice) filter (where run_date = ${before.day}), 0) as previous
+      from analysis.share_of_voice
+      where tag = '*'
+        and run_date = any(array[${now.day}, ${before.day}]::date[])
+        and domain <> all(${ours}::text[])
+      group by domain
+    ) as sides
+    order by abs(share - previous) desc, domain
+    limit ${shownRivals}`.execute(db)
+  return rows
 }
 
 const noAnswers = nothing(
@@ -354,7 +343,7 @@ function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
       about: `Between ${days.before.day} and ${days.now.day}.`,
       empty: 'Competitors that won or lost share will be shown here.',
     },
-    rivals.slice(0, 8),
+    rivals,
     [
       column.plain('Domain', ({ domain }) => toDomain(place, domain)),
       column.share('Share', 'share'),

@@ -19,10 +19,10 @@ import { noteList } from '../drawing/lines.ts'
 import { nothing, tiles, unknown } from '../drawing/parts.ts'
 import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
-import { StoredFigures } from '../stored-figures.ts'
+import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
 import { type DomainDays, drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
-import { moved, toDomain, toNight, toVariant } from './ways.ts'
+import { moved, seen, seenColumns, toDomain, toNight, toVariant } from './ways.ts'
 
 export const onePage = definePage({
   path: '/pages/:page',
@@ -47,7 +47,7 @@ export const onePage = definePage({
 
 type PageFound = Awaited<ReturnType<typeof readPage>>
 
-const cached = new StoredFigures<Awaited<ReturnType<typeof readFigures>>>(50)
+const cached = storedFigures<Awaited<ReturnType<typeof readFigures>>>(50)
 
 async function readPage(db: Database, memory: object, asked: { id: string; span: AskedSpan }) {
   const page = await readPageFacts(db, asked.id)
@@ -57,7 +57,7 @@ async function readPage(db: Database, memory: object, asked: { id: string; span:
   return {
     ...told,
     page,
-    ...(await cached.get(memory, version, () => readFigures(db, page.key, told))),
+    ...(await cached(memory, version, () => readFigures(db, page.key, told))),
   }
 }
 
@@ -70,14 +70,14 @@ async function readFigures(db: Database, key: string, { span, compared }: Domain
     own.slice(0, 1),
   )
   const queries = queriesOf(days, await readNewestAnswers(db, last, span))
-  const titles = titlesOf(days)
+  const titles = [...groupBy(days, ({ title }) => title)]
   return {
     positions: days.length,
     best: Math.min(...days.map(({ position }) => position)),
     queries: queries.slice(0, mostQueries),
     all: queries.length,
     gone: queries.filter((query) => query.gone).length,
-    titles: titles.slice(0, mostTitles),
+    titles: titles.slice(0, mostTitles).map(([title, own]) => ({ title, ...seen(own) })),
     allTitles: titles.length,
     held: await readPageHoldings(db, { key, ...span }),
     moves: await readPageMoves(db, { key, ...compared }),
@@ -99,8 +99,7 @@ function drawPage(found: PageFound, place: PagePlace): Html {
   ${drawPageQueries(found, place)}
   ${tableSection({ id: 'titles', title: 'Titles' }, found.titles, [
     column.text('Title', 'title'),
-    column.word('First seen', 'first'),
-    column.word('Last seen', 'last'),
+    ...seenColumns,
   ])}`
 }
 
@@ -157,12 +156,4 @@ function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
   return found.toSorted(
     (a, b) => Number(a.gone) - Number(b.gone) || a.last.position - b.last.position,
   )
-}
-
-function titlesOf(days: readonly PageDay[]) {
-  return [...groupBy(days, ({ title }) => title)].map(([title, own]) => ({
-    title,
-    first: own.at(-1)?.runDate ?? '',
-    last: own[0]?.runDate ?? '',
-  }))
 }

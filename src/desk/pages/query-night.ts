@@ -166,12 +166,9 @@ export const keptBody: FilePage = {
 function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Html {
   const changes = compare(early, late)
   const count = (kind: SerpChange['kind']) => changes.filter((one) => one.kind === kind).length
-  const head = ({ serp }: NightAnswer) =>
-    html`<th scope="col">${serp.runDate} <span class="soft">to position ${serp.depth}</span></th>`
+  const head = ({ serp }: NightAnswer) => `${serp.runDate} to position ${serp.depth}`
   const cell = (result: SerpResult | null, isLate: boolean) =>
-    html`<td class="${result === null ? 'blank' : ''}">
-      ${side(result, changes, { place, isLate })}
-    </td>`
+    side(result, changes, { place, isLate })
   const same =
     early.serp.search === late.serp.search
       ? nothing('Both days use the same answer, so nothing changed between them.')
@@ -190,25 +187,11 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
       about:
         'Compared position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
     },
-    html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
-      <table class="beside">
-        <thead>
-          <tr>
-            <th scope="col" class="n">Position</th>
-            ${head(early)} ${head(late)}
-          </tr>
-        </thead>
-        <tbody>
-          ${placesOf(early, late).map(
-            ({ position, left, right }) =>
-              html`<tr>
-                <th scope="row" class="n">${position ?? '–'}</th>
-                ${cell(left, false)} ${cell(right, true)}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`,
+    table('Two nights side by side', placesOf(early, late), [
+      column.number('Position', 'position'),
+      column.plain(head(early), ({ left }) => cell(left, false)),
+      column.plain(head(late), ({ right }) => cell(right, true)),
+    ]),
   )}
   ${section(otherParts, wordChanges(early, late))}`
 }

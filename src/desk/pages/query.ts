@@ -33,7 +33,18 @@ import { column, type Column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedDomains, askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
 import { drawWords, expectQuery, readNightAnswer, resultTable } from './query-night.ts'
-import { askedAs, nameVariants, toDomain, toList, toNight, toPage, toQuery, toRun } from './ways.ts'
+import {
+  askedAs,
+  nameVariants,
+  seen,
+  seenColumns,
+  toDomain,
+  toList,
+  toNight,
+  toPage,
+  toQuery,
+  toRun,
+} from './ways.ts'
 
 export const queryPage = definePage({
   path: '/queries/:query',
@@ -345,17 +356,6 @@ export function lostRanks(first: readonly ShownResult[], domains: readonly strin
     })
   })
 }
-
-function seen(own: readonly { readonly runDate: string }[]) {
-  const days = new Set(own.map(({ runDate }) => runDate)).size
-  return { days, first: own.at(-1)?.runDate ?? '', last: own[0]?.runDate ?? '' }
-}
-
-const seenColumns = [
-  column.word('First seen', 'first'),
-  column.word('Last seen', 'last'),
-  column.number('Days', 'days'),
-] as const
 
 const mostRows = 20
 

@@ -4,6 +4,7 @@ import { groupBy } from '../../base/query.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
+import { column } from '../drawing/tables.ts'
 import type { PagePlace } from '../page.ts'
 
 export function toQuery(place: PagePlace, id: string, q: string): Html {
@@ -78,6 +79,18 @@ export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, 
   })
   return new Map(named)
 }
+
+/** Summarises the days, newest first, on which something was seen. */
+export function seen(own: readonly { readonly runDate: string }[]) {
+  const days = new Set(own.map(({ runDate }) => runDate)).size
+  return { days, first: own.at(-1)?.runDate ?? '', last: own[0]?.runDate ?? '' }
+}
+
+export const seenColumns = [
+  column.word('First seen', 'first'),
+  column.word('Last seen', 'last'),
+  column.number('Days', 'days'),
+] as const
 
 /** Position change as colored text. A rise is green, and the text also says that it is a rise. */
 export function moved(previous: number | null, now: number | null): Html {

@@ -109,12 +109,8 @@ function readNames(typed: string): readonly string[] {
 
 /** By default, the report covers all queries. */
 function sliceOf(options: ReportOptions): Slice {
-  const given = new Map<string, readonly string[]>()
-  for (const flag of sliceFlags)
-    given.set(
-      flag,
-      (options[flag] ?? []).filter((one) => one !== '*'),
-    )
-  for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
-  return readSlice(given)
+  const given = [...sliceFlags, ...spanFlags].map((flag) => {
+    return [flag, [options[flag] ?? []].flat().filter((one) => one !== '*')] as const
+  })
+  return readSlice(new Map(given))
 }

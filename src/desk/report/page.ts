@@ -190,7 +190,7 @@ function drawRanks(
 
 export type ReportFound = Awaited<ReturnType<typeof readReport>>
 
-export interface ReportOrder extends FigureOptions {
+interface ReportOrder extends FigureOptions {
   readonly config: Pick<Config, 'renewal' | 'zone'>
 }
 
@@ -217,7 +217,7 @@ async function readHeld(trx: Database, figures: Figures): Promise<readonly Domai
   const compared = { since: previous ?? until, until, cut: false }
   const held: DomainFound[] = []
   for (const known of domains) {
-    held.push(await readDomain(trx, known, { span, compared, notes, suspect }))
+    held.push(await readDomain(trx, known, { span, compared, notes, suspect, memory: {} }))
   }
   return held
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { applyViews, readViews, type ViewFile } from '../../../src/base/database/migrate.ts'
+import { applyViews, readViews } from '../../../src/base/database/migrate.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-const file = (text: string): ViewFile => ({
+const file = (text: string) => ({
   name: 'sample',
   path: 'base/sample.sql',
   text,

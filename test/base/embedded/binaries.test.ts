@@ -2,11 +2,7 @@
 import { chmodSync, cpSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  type Binaries,
-  findBinaries,
-  prepareBinaries,
-} from '../../../src/base/embedded/postgres.ts'
+import { findBinaries, prepareBinaries } from '../../../src/base/embedded/postgres.ts'
 import { runAs, serverUser } from '../../../src/base/embedded/process.ts'
 import { temporaryFolder } from '../../support/place.ts'
 
@@ -21,7 +17,7 @@ afterEach(() => {
 })
 
 /** The package as left by an installer that runs no scripts: without any links. */
-function bareCopy(): Binaries {
+function bareCopy() {
   const found = findBinaries()
   const folder = temporaryFolder('binaries')
   folders.push(folder)

@@ -18,9 +18,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import {
   ensurePostgres,
   findPostmaster,
-  type Postgres,
   postgresStatus,
-  type StartOptions,
   stopPostgres,
 } from '../../../src/base/embedded/postgres.ts'
 import { canEnter } from '../../../src/base/embedded/process.ts'
@@ -40,7 +38,7 @@ const nobody = { uid: 65_534, gid: 65_534 }
 // The data of these tests may be lost if the machine crashes.
 const tuning = { fsync: 'off' }
 
-function ensure(home: string, options: StartOptions = {}): Promise<Postgres> {
+function ensure(home: string, options: Parameters<typeof ensurePostgres>[1] = {}) {
   return ensurePostgres(home, { tuning, ...options })
 }
 

@@ -5,12 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  type BundledService,
-  ensureService,
-  serviceStatus,
-  stopService,
-} from '../../../src/base/embedded/service.ts'
+import { ensureService, serviceStatus, stopService } from '../../../src/base/embedded/service.ts'
 import { root } from '../../../src/base/root.ts'
 import { freshUrl } from '../../support/database.ts'
 import { compiledFrom } from '../../support/job.ts'
@@ -31,7 +26,7 @@ function newHome(): string {
   return home
 }
 
-async function search({ url, key }: BundledService): Promise<number> {
+async function search({ url, key }: Awaited<ReturnType<typeof ensureService>>): Promise<number> {
   const headers = { authorization: `Bearer ${key.reveal()}` }
   return (await fetch(new URL('/v1/search?q=garden', url), { headers })).status
 }

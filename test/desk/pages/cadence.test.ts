@@ -41,17 +41,10 @@ describe('the page Cadence', () => {
   })
 
   test('shows the share of new results in each round of related searches', async () => {
-    const text = await scene.markup('/cadence?since=2026-03-01&until=2026-03-31')
-    expect(text).toContain('New results from related searches')
-    const files = [...text.matchAll(/href="data:text\/csv;charset=utf-8,([^"]*)"/g)].map(
-      ([, file]) =>
-        decodeURIComponent(file ?? '')
-          .trim()
-          .split(/\r?\n/),
-    )
+    const view = await scene.view('/cadence?since=2026-03-01&until=2026-03-31')
+    expect(view).toContain('New results from related searches')
     // In round 1, two of ten pages are new, with one new domain; in round 2, none is.
-    expect(files).toContainEqual(['round,pages,domains', 'round 1,0.2,0.5', 'round 2,0,0'])
-    expect(files).toContainEqual(['round,pages,domains', 'round 1,2,1', 'round 2,0,0'])
+    expect(view).toContain('1 1 1 20.00 % 50.00 % 2 1 2 1 1 0.00 % 0.00 % 0 0')
   })
 
   test('is linked from the nights', async () => {

@@ -136,7 +136,7 @@ describe('nights of a query', () => {
   test('the same two nights are equal whichever is named first', async () => {
     const one = await scene.markup(`/queries/${boots}/nights/2026-01-03?beside=2026-01-01`)
     const other = await scene.markup(`/queries/${boots}/nights/2026-01-01?beside=2026-01-03`)
-    const table = (text: string) => /<table class="beside">[\s\S]*?<\/table>/.exec(text)?.[0]
+    const table = (text: string) => /<section id="beside">[\s\S]*?<\/table>/.exec(text)?.[0]
     expect(table(one)).toBe(table(other))
     expect(table(one)).toContain('Renamed')
   })

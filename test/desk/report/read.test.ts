@@ -1,7 +1,7 @@
 // @module-tag slow
 import { describe, expect, test } from 'vitest'
 import { readSlice } from '../../../src/base/database/views.ts'
-import { readReport, renderPage, type ReportOrder } from '../../../src/desk/report/page.ts'
+import { readReport, renderPage } from '../../../src/desk/report/page.ts'
 import { readSnapshot } from '../../../src/features/analysis/snapshot.ts'
 import { storyScene } from '../../features/analysis/scene.ts'
 import { placed, ten } from '../../features/analysis/story.ts'
@@ -11,11 +11,13 @@ const scene = storyScene()
 const made = new Date('2026-01-05T10:00:00Z')
 const config = { zone: 'UTC', renewal: null }
 const all = readSlice(new Map())
-function readFound(options: Partial<ReportOrder> = {}) {
+type ReportOptions = Partial<Parameters<typeof readReport>[1]>
+
+function readFound(options: ReportOptions = {}) {
   const order = { slice: all, domains: [], today: '2026-01-05', config, ...options }
   return readSnapshot(scene.db, { role: null, slice: order.slice }, (trx) => readReport(trx, order))
 }
-const read = async (options: Partial<ReportOrder> = {}) => (await readFound(options)).figures
+const read = async (options: ReportOptions = {}) => (await readFound(options)).figures
 
 test('a shown domain has a share of zero on each day without it, and no day is invented', async () => {
   await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
