@@ -11,7 +11,7 @@ await runCommand({
   ],
   define: (program) =>
     program
-      .option('--list <name>', 'list to set the budget of')
+      .option('--list <name>', 'list to set a budget for')
       .option('--credits <n>', 'maximum credits for all runs of the list in one month')
       .option('--none', "remove the list's budget"),
   load: async () => (await import('../src/features/admin/budget.ts')).runBudget,

@@ -6,20 +6,20 @@ await runCommand({
   name: 'cadence',
   more: '--backtest shows the credits that an adaptive cadence would have saved and the moves that it would have missed. Nothing is changed.',
   examples: [
-    'npm run cadence                                  adaptive lists: intervals, savings, random-sample results',
+    'npm run cadence                                  intervals, savings and random-sample results of adaptive lists',
     'npm run cadence -- --backtest                    simulates an adaptive cadence for every list',
-    'npm run cadence -- --backtest --list keywords    for one list, with its tags',
+    'npm run cadence -- --backtest --list keywords    simulates an adaptive cadence for one list and its tags',
     'npm run cadence -- --backtest --longest 7d --share 30%',
     'npm run -s cadence -- --backtest --json',
   ],
   define: (program) =>
     program
-      .option('--backtest', 'replay the stored nights as if the list had had an adaptive cadence')
+      .option('--backtest', 'replay the stored nights with an adaptive cadence')
       .option('--list <name>', 'only this list')
-      .option('--longest <days>', 'longest interval in the backtest, like 14d', '14d')
+      .option('--longest <days>', 'longest interval in the backtest, such as 14d', '14d')
       .option(
         '--share <percent>',
-        'maximum number of calls, as a percentage of those of a daily cadence',
+        'maximum number of calls, as a percentage of the calls with a daily cadence',
         '48%',
       ),
   load: async () => (await import('../src/features/cadence/command.ts')).runCadence,

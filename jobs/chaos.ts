@@ -4,11 +4,11 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand({
   name: 'chaos',
-  more: 'Injects faults while workers run (kills, freezes, lost connections, full disks), then compares the API’s records with the tables.',
+  more: 'Injects faults (kills, freezes, lost connections, full disks) while workers run, then compares the API’s records with the tables.',
   examples: [
     'npm run chaos -- --seconds 60',
     'npm run chaos -- --minutes 30 --backend redis',
-    'npm run chaos -- --seconds 60 --seed storm   the same faults in the same order',
+    'npm run chaos -- --seconds 60 --seed storm   injects the same faults in the same order',
   ],
   drains: true,
   define: (program) =>
@@ -21,11 +21,11 @@ await runCommand({
       .option('--seed <text>', 'seed for the random faults')
       .option(
         '--replays',
-        'the API returns the same answer for the same idempotency key and charges for it once',
+        'the API returns the same answer for the same idempotency key and charges only once',
       )
       .option(
         '--lies',
-        'prices that are not reported, answers to other queries, changed keys, external spend',
+        'inject unreported prices, answers to other queries, key changes and external spend',
       )
       .option('--keep', 'keep the folder with all logs'),
   load: async () => (await import('../test/faults/command.ts')).runStorm,

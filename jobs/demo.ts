@@ -12,8 +12,8 @@ await runCommand<DemoFlags>({
   examples: [
     'npm run demo                     fourteen nights, one of them left out as suspect',
     'npm run demo -- --nights 30      a history of thirty days to analyse',
-    'npm run demo -- --nights 30 --faults    a month with faults, and the notices about them',
-    'npm run demo -- --nights 60 --cadence   thirty daily nights, thirty adaptive nights, and the credits saved',
+    'npm run demo -- --nights 30 --faults    a month with faults, and the resulting notices',
+    'npm run demo -- --nights 60 --cadence   thirty nights with a daily cadence, thirty with an adaptive cadence, and the credits saved',
   ],
   define: (program) =>
     program
@@ -29,7 +29,7 @@ await runCommand<DemoFlags>({
   },
 })
 
-/** Starts the search service, which is a separate program. Only a job may import both programs. */
+/** Starts the search service, which is a separate program. Only a job may import both querymill and the service. */
 async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const { startService } = await import('../src/service/start.ts')
   const service = await startService({ ...options, drift: 'demo' })

@@ -23,28 +23,32 @@ await runCommand<EnqueueFlags>({
       .option('--num <numbers>', 'results per query, 1 to 100; one query for each value')
       .option('--device <kinds>', 'desktop, mobile, tablet; one query for each value')
       .option('--priority <number>', '1 (first) to 9')
-      .option('--tags <tags>', 'labels, separated by commas')
-      .option('--max-age <duration>', 'answers younger than this are reused; 0 reuses none')
+      .option('--tags <tags>', 'tags, separated by commas')
+      .option('--max-age <duration>', 'answers younger than this are reused; 0 disables reuse')
       .option('--budget <credits>', "maximum credits for each list's run")
       .option('--max-credits <credits>', 'buy nothing if the whole purchase may cost more')
       .option('--dry-run', 'show the plan and its cost without changing anything')
       .option('--yes', 'buy without asking')
       .option('--encoding <name>', 'such as windows-1252, if the file is not UTF-8 or UTF-16')
-      .option('--delimiter <sign>', 'comma, semicolon, tab, pipe, or none for one query per line')
+      .option('--delimiter <sign>', 'comma, semicolon, tab or pipe; none if each line is one query')
       .option('--column <name>', 'name or number of the query column')
-      .option('--no-header', 'the file has no header; columns are numbered')
+      .option('--no-header', 'the file has no header; refer to columns by number')
       .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
       .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
       .option('--sheet <name>', 'table in a spreadsheet or archive; all makes each one a list')
-      .option('--formulas <what>', 'keep accepts cells like =SUM(A1) as queries')
-      .option('--numbering <what>', 'strip removes the numbers and bullets in front of queries')
-      .option('--comments <what>', 'skip leaves out lines that begin with "# " or //')
+      .option('--formulas <what>', 'keep: accept cells like =SUM(A1) as queries')
+      .option('--numbering <what>', 'strip: remove leading numbers and bullets from queries')
+      .option('--comments <what>', 'skip: ignore lines that begin with "# " or //')
       .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad match signs')
-      .option('--join', 'add to the list with this name, even if it came from another file')
+      .option(
+        '--join',
+        'add the queries to the list with this name, even if that list came from another file',
+      )
       .option('--drop', 'cancel open queries that are no longer in the list')
       .option('--keep', 'buy open queries that are no longer in the list'),
   load: async () => async (call) => {
-    // This line is printed before the program is loaded, because loading takes longer than reading a small list.
+    // The first line of output appears before the program is loaded, because loading takes longer than reading a
+    // small list.
     if (process.stderr.isTTY) say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
   },

@@ -32,15 +32,15 @@ await runCommand({
       .option('--where <condition>', 'only rows for which this SQL condition is true')
       .option(
         '--format <format>',
-        'csv, ndjson, parquet or xlsx (default: from the file name, otherwise csv)',
+        'csv, ndjson, parquet or xlsx (default: based on the file name, otherwise csv)',
       )
       .option('--to <file>', 'file to write; - for standard output')
       .option(
         '--raw',
-        "write cells unchanged; otherwise text that a spreadsheet would evaluate gets a leading '",
+        "write cells unchanged; by default, text that a spreadsheet would evaluate is prefixed with '",
       )
       .option('--delimiter <sign>', 'CSV delimiter: comma, semicolon, tab or pipe', 'comma')
-      .option('--bom', 'start CSV with a byte order mark, for Excel')
+      .option('--bom', 'start CSV files with a byte order mark, for Excel')
       .option('--suspects', 'include answers from suspect nights')
       .option('--origins <list>', 'answer origins to show, such as live,sandbox')
       .option('--with-archive', 'also read the archive (docs/archive.md)')

@@ -7,8 +7,8 @@ await runCommand({
   more: 'Without MILL_METRICS_PORT, checks the database instead.',
   examples: [
     'npm run health                        checks that the worker or scheduler at MILL_METRICS_PORT is running',
-    'npm run health -- --ready             checks that its dependencies are reachable',
-    'npm run health -- --tables            checks that the database answers and its tables match this release',
+    'npm run health -- --ready             checks that the database, the queue and the API are reachable',
+    'npm run health -- --tables            checks that the database responds and that its tables match this release',
     'npm run health -- --url http://127.0.0.1:8787/healthz     checks the search service',
   ],
   define: (program) =>

@@ -19,14 +19,14 @@ await runCommand<KeysOptions>({
       .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
       .argument(
         '[key]',
-        'for rotate and revoke: the key number; for revoke: - reads the key from stdin',
+        'the number of the key to rotate or revoke; - reads the key to revoke from stdin',
       )
       .option('--kind <kind>', 'live or test', 'test')
       .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
       .option('--credits <n>', 'prepaid credits, or credits to add')
-      .option('--plan <name>', 'free, pro or unlimited: credits renewed each month')
+      .option('--plan <name>', "free, pro or unlimited; the plan's credits renew each month")
       .option('--account <n>', 'add the key to this account, or change this account')
-      .option('--name <text>', 'what the key is for')
+      .option('--name <text>', 'purpose of the key')
       .option('--rate <n>', 'maximum requests per second'),
   load: async () => (await import('../src/service/keys-command.ts')).runKeys,
 })

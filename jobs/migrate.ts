@@ -4,7 +4,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand({
   name: 'migrate',
-  more: 'It is safe to run this repeatedly, and from several hosts at once.',
+  more: 'The command can safely be run repeatedly, and from several hosts at once.',
   examples: [
     'npm run migrate',
     'DATABASE_URL=postgres://user:password@host:5432/name npm run migrate',

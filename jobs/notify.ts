@@ -11,7 +11,10 @@ await runCommand({
   ],
   define: (program) =>
     program
-      .option('--test', 'send one test notice now; exit code 5 if the receiver does not accept it')
+      .option(
+        '--test',
+        'send one test notice now; exit with 5 if the receiver does not accept the notice',
+      )
       .option('--limit <n>', 'number of notices', '20'),
   load: async () => (await import('../src/features/notifications/command.ts')).runNotify,
 })

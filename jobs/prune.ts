@@ -7,7 +7,7 @@ await runCommand({
   more: 'The parsed rows, the ledger and the analyses are kept.',
   examples: [
     'npm run prune -- --older 90d                preview; changes nothing',
-    'npm run prune -- --older 90d --yes          deletes them',
+    'npm run prune -- --older 90d --yes          deletes the bodies',
     'npm run -s prune -- --older 2w --yes --json',
   ],
   define: (program) =>

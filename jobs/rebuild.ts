@@ -4,7 +4,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand({
   name: 'rebuild',
-  more: '--days computes the sums of finished days instead, as `npm run nightly` does automatically, so that trends can use them.',
+  more: 'With --days, instead computes the sums of finished days that trends use; `npm run nightly` does this automatically.',
   examples: [
     'npm run rebuild',
     'npm run -s rebuild -- --json',

@@ -6,9 +6,9 @@ import { runNumber } from '../src/base/cli/flags.ts'
 await runCommand({
   name: 'reparse',
   examples: [
-    'npm run reparse                 answers that could not be read, or whose rows were rejected',
+    'npm run reparse                 answers that could not be read or that have rejected rows',
     'npm run reparse -- --run 12     only answers from run 12',
-    'npm run reparse -- --all        every answer whose body is stored',
+    'npm run reparse -- --all        every answer with a stored body',
   ],
   define: (program) =>
     program

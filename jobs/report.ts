@@ -5,7 +5,7 @@ import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand({
   name: 'report',
-  more: 'The file needs no network.',
+  more: 'The file can be opened offline.',
   examples: [
     'npm run report -- --to report.html',
     'npm run report -- --summary --send --desk https://desk.example.com',
@@ -19,22 +19,22 @@ await runCommand({
       .option('--summary', 'write the overview as one short message, for email or --send')
       .option('--send', 'with --summary: send it to the configured webhook')
       .option('--desk <address>', 'with --summary: base address of its links')
-      .option('--domains <list>', 'domains to follow, at most eight (default: ours)')
-      .option('--list <name>', 'only queries in this list or these lists', collect)
+      .option('--domains <list>', 'domains to follow, at most eight (default: our domains)')
+      .option('--list <name>', 'only queries in this list; may be repeated', collect)
       .option(
         '--tag <labels>',
-        'only queries with matching labels, as in "brand and not sale"',
+        'only queries with matching tags, as in "brand and not sale"',
         collect,
       )
-      .option('--country <codes>', 'only queries asked for these countries, as in de,at', collect)
-      .option('--place <name>', 'only queries asked for this place', collect)
-      .option('--language <codes>', 'only queries asked in these languages', collect)
-      .option('--device <names>', 'only queries asked for desktop or mobile', collect)
+      .option('--country <codes>', 'only queries for these countries, such as de,at', collect)
+      .option('--place <name>', 'only queries for this place', collect)
+      .option('--language <codes>', 'only queries in these languages', collect)
+      .option('--device <names>', 'only queries for these devices, such as mobile', collect)
       .option(
         '--since <day>',
         'the first day; moves are shown from then on (default: ninety days ago)',
       )
-      .option('--until <day>', 'the last day (default: the newest)')
+      .option('--until <day>', 'the last day to cover (default: the newest day)')
       .option('--between <days>', 'first and last day, as in 2026-11-01..2026-11-08')
       .option('--origins <list>', 'answer origins to show, such as live,sandbox'),
   load: async () => (await import('../src/desk/report/command.ts')).writeReport,

@@ -7,12 +7,12 @@ await runCommand({
   name: 'retry',
   more: 'Tasks that have an answer are reopened only with --buy-again.',
   examples: [
-    'npm run retry -- --run 12                          preview of failed and unknown tasks of run 12',
+    'npm run retry -- --run 12                          previews the failed and unknown tasks of run 12',
     'npm run retry -- --run 12 --yes                    reopens these tasks',
     'npm run retry -- --list keywords --state failed --yes',
     'npm run retry -- --error TIMEOUT --since 12h --yes',
     'npm run retry -- --run 12 --state unaffordable --budget 900 --yes',
-    'npm run retry -- --run 12 --state not_asked --yes  asks the queries that the night skipped',
+    'npm run retry -- --run 12 --state not_asked --yes  asks the queries that were skipped on the night',
     'npm run retry -- --run 12 --buy-again --yes        buys answers a second time',
     'npm run retry -- --run 12 --buy-again --error OTHER_QUERY --yes',
     '                                                   only tasks whose answer was for another query',
@@ -30,12 +30,15 @@ await runCommand({
         '--error <code>',
         'only tasks that ended with this error code; --buy-again also accepts UNREADABLE, OTHER_QUERY and PAID_REFUSAL',
       )
-      .option('--tag <label>', 'only tasks of queries with this label')
-      .option('--since <when>', 'only tasks that ended since a date, or within a duration like 12h')
+      .option('--tag <label>', 'only tasks of queries with this tag')
+      .option(
+        '--since <when>',
+        'only tasks that ended since this date, or within this duration, such as 12h',
+      )
       .option('--budget <credits>', 'new budget for each run, including credits already used')
       .option(
         '--buy-again',
-        'also reopen tasks that have an answer, which are then paid for a second time',
+        'also reopen tasks that have an answer, and pay for the answer a second time',
       ),
   load: async () => (await import('../src/core/runs/retry.ts')).runRetry,
 })

@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ServiceFlags>({
   name: 'service',
-  more: 'Test keys get invented answers; live keys get real pages.',
+  more: 'Test keys return invented answers; live keys return real pages.',
   examples: ['npm run service -- --port 8787', 'npm run service -- --port 8787 --upstream mock'],
   drains: true,
   define: (program) =>
@@ -16,7 +16,7 @@ await runCommand<ServiceFlags>({
         '--upstream <name>',
         'source of answers for live keys: local, searxng or mock; default: UPSTREAM',
       )
-      .option('--public-url <address>', 'its public URL; default: SERVICE_PUBLIC_URL')
+      .option('--public-url <address>', 'public URL of the service; default: SERVICE_PUBLIC_URL')
       .option('--log <what>', 'requests or none', 'requests'),
   load: async () => (await import('../src/service/command.ts')).runService,
 })

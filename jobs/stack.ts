@@ -12,7 +12,7 @@ await runCommand({
   define: (program) =>
     program.argument(
       '<action>',
-      'status: show what is running, and where; stop: stop both and keep the data',
+      'status: show the running servers and their addresses; stop: stop both servers and keep the data',
     ),
   load: async () => (await import('../src/features/admin/stack.ts')).runStack,
 })

@@ -14,8 +14,11 @@ await runCommand({
     program
       .option('--port <n>', 'port to listen on, or 0 for any free port', '0')
       .option('--host <address>', 'address to listen on', '127.0.0.1')
-      .option('--faults <file or JSON>', 'injects faults, and keeps its own records')
-      .option('--canned', 'returns prepared answers')
-      .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
+      .option(
+        '--faults <file or JSON>',
+        'inject these faults, and keep a separate record of charges',
+      )
+      .option('--canned', 'return prepared answers')
+      .option('--latency <ms>', 'with --canned: time until an answer is returned', '0'),
   load: async () => (await import('../test/faults/api/standin.ts')).runStandIn,
 })

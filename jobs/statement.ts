@@ -13,7 +13,7 @@ await runCommand({
     program
       .option('--account <name>', 'only this account')
       .option('--since <date>', 'from this day on')
-      .option('--until <date>', 'up to the beginning of this day')
+      .option('--until <date>', 'up to, but not including, this day')
       .option('--by <what>', 'sums by day, list or run', 'day'),
   load: async () => (await import('../src/core/runs/statement.ts')).showStatement,
 })

@@ -8,7 +8,7 @@ await runCommand({
   examples: [
     'npm run status',
     'npm run status -- --watch',
-    'npm run status -- --unknown              calls that may have been charged without an answer',
+    'npm run status -- --unknown              calls that may have been charged but have no answer',
     'npm run status -- --settings             every setting and its source',
     'npm run -s status -- --json',
   ],
@@ -17,6 +17,6 @@ await runCommand({
       .option('--run <n>', 'only this run', runNumber)
       .option('--watch', 'refresh every two seconds')
       .option('--unknown', 'list calls with an unknown outcome')
-      .option('--settings', 'list the settings and the source of each'),
+      .option('--settings', 'list the settings and their sources'),
   load: async () => (await import('../src/core/runs/status-command.ts')).showStatus,
 })

@@ -1,4 +1,4 @@
-// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves it.
+// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves the main path.
 
 import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
@@ -21,7 +21,7 @@ export interface Outcome {
 
 /** The steps of the main path. */
 export interface Steps {
-  /** Reserves credits for as many of the given tasks as may be bought now. */
+  /** Reserves credits for the given tasks that may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
   /** Sends one paid request. The lane is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
@@ -66,7 +66,7 @@ export interface Tools {
   readonly lease: { readonly term: Clocks }
   readonly api: Api
   readonly lanes: Lanes
-  /** Holds calls back after some replies and during outages. */
+  /** Holds calls back after certain replies and during outages. */
   readonly brake: {
     heldBack(term: Clocks): string | null
     applyReply(bought: Bought): void
@@ -108,7 +108,8 @@ export function stepsOf(tools: Tools): Steps {
       const term = terms.get(task.id) ?? tools.lease.term
       terms.delete(task.id)
       const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
-      // The lane is free long before the answer is stored. Lanes that become free at about the same time reserve
+      // The lane is free long before the answer is stored. Calls for lanes that become free at about the same time are
+      // reserved
       // together.
       setTimeout(tools.nudge, gatherMs)
       await yieldInTurn()

@@ -1,5 +1,5 @@
 -- Accounts and balances
--- Parameters: :zone (time zone of the day), :other_query (prefix of the parse error if an answer named another query).
+-- Parameters: :zone (time zone of the budget day), :other_query (prefix of the parse error for an answer to another query).
 
 -- check: the credits reserved by an account match its calls in flight
 select count(*) as violations
@@ -29,7 +29,8 @@ left join lateral (
 where a.used_total <> paid.used;
 
 -- check: the credits counted for the day cover the calls that began on that day
--- Calls that started earlier and ended today also count, so the counted credits may be higher.
+-- Calls that began on an earlier day and ended on that day also count, so the counted credits may
+-- be higher.
 select count(*) as violations
 from accounts a
 where a.day_spent < (
@@ -68,7 +69,7 @@ from accounts a
 left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
 where a.obs_seq is not null
   and a.obs_remaining is distinct from c.credits_remaining
-  -- If the API reported that no credits are left, the balance counts as 0.
+  -- If the API reported that no credits were left, the balance is treated as 0.
   and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false);
 
 -- check: the credits spent since the newest balance match the calls that ended since then
@@ -81,7 +82,8 @@ where c.outcome = 'settled'
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
 -- check: no lower bound on a balance is above a reported balance
--- A call that started after a bound's record began also ended after it, so the bound includes the call's balance.
+-- A bound includes the balances of all settled calls that started after the call numbered
+-- bound.seq.
 select count(*) as violations
 from accounts a
 cross join lateral (
@@ -115,20 +117,21 @@ left join (
   select
     c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
   from calls c
-  -- An answer whose rows the database rejected also reported its price.
+  -- Prices are also taken from answers whose rows the database rejected.
   where (c.error_code is null or c.error_code = 'UNSTORABLE')
     and c.http_status is not null
     and c.outcome = 'settled'
   group by c.account_id, c.class
 ) told using (account_id, class)
--- If prices were forgotten on request, the bound is based only on later prices.
+-- If prices were deleted on request, only later prices are compared.
 where p.dearest > coalesce(told.dearest, 0)
   or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
   or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
   or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0);
 
 -- check: reservations are no lower than the last prices
--- Only the highest of the last 30 to 60 prices is stored. This price cannot be below the lowest of the last ten prices.
+-- Only the highest of the last 30 to 60 prices is stored. The stored price cannot be lower than the
+-- lowest of the last ten prices.
 select count(*) as violations
 from account_costs p
 where greatest(p.recent_first, p.earlier_first) < (

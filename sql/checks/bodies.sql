@@ -1,4 +1,4 @@
--- Bodies, archive and removal
+-- Bodies, the archive and deleted data
 
 -- check: each response has its body, unless bodies of its age were pruned or archived
 select count(*) as violations

@@ -3,7 +3,7 @@
 -- check: each answered call has its answer, unless the tables rejected that answer
 select count(*) as violations
 from calls c
--- An answered call has a status and no error code; a call that was given up has no status.
+-- An answered call has a status and no error code; an abandoned call has no status.
 where c.error_code is null
   and c.http_status is not null
   and c.outcome in ('settled', 'unknown')
@@ -23,7 +23,7 @@ join calls c on c.id = s.call_id
 where c.outcome = 'settled'
   and (
     s.credits_used is distinct from case when not c.estimated then c.credits_used end
-    -- If a probe's key belongs to another account, the probe reported that account's balance.
+    -- If a probe's key belongs to another account, the probe reports the balance of that account.
     or s.credits_remaining is distinct from c.credits_remaining and not (c.probe and c.credits_remaining is null)
   );
 
@@ -35,7 +35,7 @@ left join tasks t on t.id = c.task_id
 where s.task_id <> c.task_id or t.query_id <> c.query_id;
 
 -- check: each answer was received while its call was in flight
--- The check allows for clocks that are up to five seconds off. An answer may arrive after its call was given up.
+-- The check allows for clocks that are up to five seconds off. An answer may arrive after its call was abandoned.
 select count(*) as violations
 from searches s
 join calls c on c.id = s.call_id

@@ -1,8 +1,10 @@
 -- Finished days
--- The sums stored for a day must equal the sums computed from its answers. Sums added up in a different order may
--- differ in the last digit. A sample of days is computed day by day, which is faster for a few days. If all days are
--- checked, they are computed at once, which is faster for many days. Parameters: :days (bigint[], rows of
--- finished_days), :all_days (boolean: true if :days contains all days that can be checked).
+-- The sums stored for a day must equal the sums computed from its answers. Sums computed in a
+-- different order may differ in the last digit. If a sample of days is checked, each day is
+-- computed separately, which is faster for a few days. If all days are checked, the days are
+-- computed together, which is faster for many days. Parameters: :days (bigint[], rows of
+-- finished_days),
+-- :all_days (boolean: true if :days contains all days that can be checked).
 
 -- check: the query counts of each finished day match its answers
 with drawn as materialized (
@@ -71,7 +73,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
 -- check: the differences of each finished day match its answers
--- The pages and domains behind the counts are compared only when days are computed one by one.
+-- The pages and domains that were counted are compared only if each day is computed separately.
 with drawn as materialized (
   select id, run_date
   from finished_days
@@ -125,7 +127,7 @@ where there.search_id is distinct from live.search_id
   );
 
 -- check: the losses of each finished day match its answers
--- Losses that are not yet confirmed are compared only when days are computed one by one.
+-- Losses that are not yet confirmed are compared only if each day is computed separately.
 with drawn as materialized (
   select id, run_date
   from finished_days

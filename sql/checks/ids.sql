@@ -1,6 +1,6 @@
--- Ids from content
--- An id is the first 16 bytes of a SHA-256 hash. The hash covers the kind of the row and the values of the row, joined
--- by U+001F.
+-- Ids derived from content
+-- An id is the first 16 bytes of a SHA-256 hash. The hash is computed from the row's kind and
+-- values, separated by U+001F.
 
 -- check: the id of each query is derived from its key
 -- The primary key makes the ids unique, so the keys are unique too.

@@ -101,7 +101,7 @@ where t.state in ('open', 'failed', 'unknown')
   and (t.answers_after is null or s.fetched_at > t.answers_after);
 
 -- check: no task has more attempts than its calls allow
--- A call that was given up and answered later counts as two attempts, even if the answer reported no price.
+-- A call that was abandoned and answered later counts as two attempts, even if the answer reported no price.
 select count(*) as violations
 from tasks t
 left join (

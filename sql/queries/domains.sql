@@ -1,4 +1,4 @@
--- Which domains gained or lost most between two days?
+-- Which domains gained or lost the most between two days?
 -- :day = newest (the later day; newest: the newest full day)
 -- :days = 7 (number of days between the two days, if --since is not given)
 -- :top = 20 (number of rows)
@@ -55,7 +55,7 @@ having sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) <> 0
 order by abs(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))) desc, moves.domain
 limit :top::integer;
 
--- show takers: Which domains took the clicks that a domain lost between two days?
+-- show takers: Which domains gained the clicks that a domain lost between two days?
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (the later day; newest: the newest full day)
 -- :days = 7 (number of days between the two days, if --since is not given)
@@ -74,10 +74,10 @@ where flows.loser = any (asked.domains)
 group by flows.loser, flows.taker
 order by sum(flows.clicks) desc, flows.loser, flows.taker;
 
--- show new: Which domains rank in the first positions now, but were in no answer on the earlier day?
+-- show new: Which domains rank in the top positions now, but did not appear in any answer on the earlier day?
 -- :day = newest (the later day; newest: the newest full day)
 -- :days = 30 (number of days between the two days, if --since is not given)
--- :within = 10 (last position that counts as a first position)
+-- :within = 10 (last position that counts as a top position)
 -- :top = 20 (number of rows)
 with known as materialized (
   select distinct result_domains.domain
@@ -102,11 +102,11 @@ group by result_domains.domain
 order by queries desc, best_position, result_domains.domain
 limit :top::integer;
 
--- show rival: For which queries does a rival rank above a domain, and for which does it rank below?
+-- show rival: For which queries does a rival rank above or below a domain?
 -- :rival (the rival's domain or brand)
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
--- :top = 30 (number of rows, greatest differences first)
+-- :top = 30 (number of rows, largest differences first)
 select
   q,
   own_position,
@@ -183,7 +183,7 @@ limit :top::integer;
 
 -- show seen: When was each domain first and last seen, and on how many days?
 -- :domain = (a domain or part of a domain; empty: all domains)
--- :top = 50 (number of rows, domains seen for most queries first)
+-- :top = 50 (number of rows, domains seen for the most queries first)
 select
   domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
   max(ranked) as most_queries, max(top_10) as most_in_top_10

@@ -1,4 +1,4 @@
--- Which entities do the answers of a day name most often?
+-- Which entities are mentioned most often in a day's answers?
 -- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows)
 select name, type, queries, weight
@@ -22,7 +22,7 @@ from analysis.entity_pairs
 order by npmi desc, together desc, name, other_name
 limit :top::integer;
 
--- show beside: Which entities are named by the answers of a day that show a domain in the top 10?
+-- show beside: Which entities are mentioned in answers that show a domain in the top 10?
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
 -- :top = 30 (number of rows)

@@ -12,7 +12,7 @@ from analysis.keyword_groups_on(
 join queries on queries.id = groups.query_id
 order by size desc, group_name, group_id, weight desc nulls last, q, variant;
 
--- show twins: Which query of higher weight could replace each query, because the answers to both share pages?
+-- show twins: Which queries could be replaced by a query with a higher weight, because their answers share pages?
 select
   hubs.heavier_twin, hubs.q, hubs.weight, hubs.shared,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
@@ -44,7 +44,7 @@ select change, previous_group, group_name, queries, previous_size, size
 from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::date, :shared::integer)
 order by change = 'kept', change, queries desc, previous_group, group_name;
 
--- show devices: How much do the answers to one text differ between devices and places?
+-- show devices: How much do the answers to the same text differ between devices and places?
 -- :day = newest (run date; newest: the newest full day)
 select q, variant, other_variant, shared, round(divergence::numeric, 2) as divergence
 from analysis.serp_divergence

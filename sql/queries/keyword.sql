@@ -82,7 +82,7 @@ where lower(queries.q) = lower(analysis.canonical(:q))
   end
 order by domain, variant, rank_history.query_id, run_date;
 
--- show parts: What did the answers to a query show besides results, day by day?
+-- show parts: What did each day's answer to a query show besides results?
 -- :q (text of the query)
 select
   observations.run_date,
@@ -105,7 +105,7 @@ join searches on searches.id = observations.search_id
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, observations.query_id, observations.run_date;
 
--- show related: Which related searches do the answers to a query name, and when was each first named?
+-- show related: Which related searches do the answers to a query suggest, and when was each first suggested?
 -- :q (text of the query)
 select
   edges.related, edges.related_queries is not null as ours, edges.ordinal, edges.first_seen, edges.last_seen,
@@ -122,7 +122,7 @@ cross join lateral (
 where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, edges.query_id, last_seen desc, ordinal, related;
 
--- show stays: Which pages stayed in the top 10 of a query, and for how long?
+-- show stays: Which pages stayed in the top 10 for a query, and for how long?
 -- :q (text of the query)
 select
   stays.url_key as page, stays.since, stays.until, stays.answers, stays.best_position, stays.worst_position,

@@ -1,4 +1,4 @@
--- What was the outcome of each list on each night, are its answers trusted, and where is data missing?
+-- What was the outcome of each night, are its answers trusted, and where is data missing?
 -- :list = (name of a list; empty: all lists)
 -- :only = all [all|gaps|suspect|missed] (nights to show; gaps: nights on which a query has no answer)
 -- :day = newest (the last day; newest: the newest full day)
@@ -6,7 +6,7 @@
 select
   run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
--- The first day is computed before the rows are read. Otherwise, the rows for all days would be read.
+-- The first day is computed before the rows are read, so that rows for earlier days are not read.
 from (
   select analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer) as since
   offset 0
@@ -35,7 +35,7 @@ where tasks.state in ('failed', 'unknown', 'unaffordable')
 order by runs.run_date desc, queries.q, variant, lists.name
 limit :top::integer;
 
--- show costs: What did answers cost, and how many of them had changed?
+-- show costs: What did the answers cost, and how many answers had changed?
 -- :list = (name of a list; empty: all lists)
 select
   run_date, list, calls, credits_used, answers, changed,
@@ -69,7 +69,7 @@ select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
   closing_balance
 from (
-  -- The period is compared with each day, not with each line in the statement.
+  -- The period is applied to whole days, not to each line in the statement.
   select *
   from analysis.account_days
   offset 0

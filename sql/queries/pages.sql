@@ -1,10 +1,10 @@
--- Which pages or folders of a domain gained or lost most between two days, and which domains took their places?
+-- Which pages or folders of a domain gained or lost the most between two days, and which domains took their places?
 -- :domain = (a domain; empty: our domains)
 -- :folders = 0 (0: pages; otherwise, the number of path segments that form a folder)
 -- :day = newest (the later day; newest: the newest full day)
 -- :days = 7 (number of days between the two days, if --since is not given)
 -- :change = all [all|gained|lost] (kind of change to show)
--- :top = 20 (number of rows, greatest changes first)
+-- :top = 20 (number of rows, largest changes first)
 with changes as materialized (
   select
     changed.*,
@@ -59,7 +59,7 @@ order by abs(summed.change) desc, page;
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
 -- :least = 1 (minimum number of queries for which a page ranks)
--- :top = 20 (number of rows, pages with most clicks first)
+-- :top = 20 (number of rows, pages with the most clicks first)
 select
   page, count(*) as queries, count(*) filter (where position <= 10) as top_10, min(position) as best_position,
   (array_agg(q order by clicks desc, q))[1] as best_query,
@@ -96,7 +96,7 @@ having count(*) >= :least::integer
 order by sum(clicks) desc, page
 limit :top::integer;
 
--- show several: For which queries does an answer show several pages of one domain?
+-- show several: For which queries does the answer show several pages of one domain?
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
 select

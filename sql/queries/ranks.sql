@@ -4,7 +4,7 @@
 -- :days = 7 (number of days between the two days, if --since is not given)
 -- :change = changed [changed|all|same|up|down|entered|left] (kind of change to show)
 -- :crossed = (a position, such as 10; only moves across this position are shown)
--- :top = 50 (number of rows, most clicks won or lost first)
+-- :top = 50 (number of rows, largest gains and losses of clicks first)
 select
   moves.q, moves.domain, moves.previous_position, moves.position, moves.change, moves.places,
   round(moves.clicks::numeric, 3) as click_change, moves.url_key as page, moves.previous_url_key as previous_page,
@@ -15,7 +15,7 @@ from (
     moved.*,
     coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)) as clicks
   from (
-    -- A null value stands for every domain.
+    -- If the value is null, all domains are included.
     select case
       when :domain::text is null then array(select domain from analysis.ours_on(:day::date))
       when :domain <> 'any' then array[:domain::text]
@@ -68,7 +68,7 @@ where analysis.in_span(run_date)
 order by run_date desc, base_position, q, domain, variant
 limit :top::integer;
 
--- show chance: Which moves of a domain on a day are larger than usual for their queries?
+-- show chance: Which of a domain's moves on a day are larger than usual for the query?
 -- :domain = (a domain; empty: our domains)
 -- :day = newest (run date; newest: the newest full day)
 -- :top = 20 (number of rows, least likely moves first)
@@ -89,7 +89,7 @@ from analysis.judged_moves(
 order by verdict = 'unknown', chance, places desc, q, variant, domain
 limit :top::integer;
 
--- show reach: For which queries would a domain gain most by reaching position 3?
+-- show reach: For which queries would a domain gain the most by reaching position 3?
 -- :domain = (a domain; empty: our domains)
 -- :top = 20 (number of rows)
 select

@@ -5,14 +5,14 @@ from analysis.untracked_related
 order by sources desc, weight desc, q
 limit :top::integer;
 
--- show most: Which related searches are suggested for the greatest number of our queries?
+-- show most: Which related searches are suggested for the largest number of our queries?
 -- :top = 30 (number of rows)
 select q, in_degree, out_degree, reciprocal, component, component_size
 from analysis.related_nodes
 order by in_degree desc, q
 limit :top::integer;
 
--- show taken: Which related searches were added to a list, in which round, and for which query was each suggested?
+-- show taken: Which related searches were added to a list, in which round was each added, and for which query was it suggested?
 -- :list = (name of the expanded list or of the new list; empty: all lists)
 -- :top = 30 (number of rows)
 select
@@ -30,7 +30,7 @@ where (:list::text is null or lists.name = :list or expanded.name = :list)
 order by list, expansions.round, expansions.weight desc, expansions.sources desc, queries.q
 limit :top::integer;
 
--- show rounds: What did each round of an expansion cost, and which new pages and domains did it find?
+-- show rounds: What did each round of an expansion cost, and how many new pages and domains did it find?
 -- unsliced: each round is counted as a whole
 -- :list = (name of the expanded list or of the new list; empty: all lists)
 select

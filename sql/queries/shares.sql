@@ -1,10 +1,10 @@
--- What share of the clicks do domains have, by label or dimension, on a day or over time?
+-- What share of clicks do domains get, by label or dimension, on a day or over time?
 -- :domain = any (a domain; any: every domain; empty: our domains)
 -- :by = all [all|label|device|country|language|place|list] (dimension to split by: one row for each of its values)
 -- :across = all [all|label|device|country|language|place|list] (second dimension: splits each row by its values)
 -- :over = once [once|day|week|month] (once: only --day; otherwise, all days, or the days from --since to --until)
 -- :day = newest (the day to show with --over once; newest: the newest full day)
--- :top = 20 (number of domains for each value or period, greatest shares first)
+-- :top = 20 (number of domains for each value or period, largest shares first)
 with sets as materialized (
   select run_date, set_id, labels, queries, weight
   from analysis.label_sets
@@ -88,7 +88,7 @@ from (
 where nth <= :top::integer
 order by run_date, one, other, clicks / nullif(weight, 0) desc nulls last, domain;
 
--- show brands: What share of the clicks do our brands and rival brands have, on a day or over time?
+-- show brands: What share of clicks do our brands and rival brands get, on a day or over time?
 -- :brand = (a brand; empty: all brands)
 -- :over = once [once|day] (once: only --day; otherwise, all days, or the days from --since to --until)
 -- :day = newest (the day to show with --over once; newest: the newest full day)
@@ -104,7 +104,7 @@ where tag = '*'
   and (:brand::text is null or lower(brand) = lower(:brand))
 order by run_date, share_of_voice desc nulls last, brand, ours;
 
--- show topics: Which domains have the greatest share of voice within each topic on a day?
+-- show topics: Which domains have the largest share of voice within each topic on a day?
 -- :day = newest (run date; newest: the newest full day)
 select topic, domain, round(share_of_voice::numeric, 4) as share_of_voice, ranked, queries
 from (

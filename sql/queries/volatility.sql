@@ -1,5 +1,5 @@
--- Which queries changed most or least in the days up to a given day?
--- :order = most [most|least] (whether the queries that changed most or least come first)
+-- Which queries changed the most or the least in the days up to a given day?
+-- :order = most [most|least] (whether the queries that changed the most or the least come first)
 -- :day = newest (the last day; newest: the newest full day)
 -- :days = 30 (number of earlier days to include, if --since is not given)
 -- :top = 20 (number of rows)
@@ -22,7 +22,7 @@ order by
   judged.volatility, judged.compared desc, queries.q, variant
 limit :top::integer;
 
--- show nights: How much did the answers of each night change, and was the change unusual?
+-- show nights: How much did each night's answers change, and was the change unusual?
 select
   nights.run_date, nights.queries, round(nights.volatility::numeric, 4) as volatility, round(nights.usual::numeric, 4) as usual,
   round(nights.z::numeric, 2) as z, churn.entered as entered_top_10, churn.left_top_10, churn.stayed as stayed_in_top_10
@@ -31,7 +31,7 @@ join analysis.churn using (run_date)
 where analysis.in_span(nights.run_date)
 order by nights.run_date;
 
--- show labels: How volatile were the queries of each label, device, country and list on a day?
+-- show labels: How volatile were the queries for each label, device, country and list on a day?
 -- :day = newest (run date; newest: the newest full day)
 select
   tag, queries, changed,

@@ -1,5 +1,5 @@
--- Data for analysts besides the answers: own and rival domains, click curves, notes, and sums for finished days. A
--- day's sums are deleted when their source data changes. Until new sums are stored, the views compute them from the
+-- Data for analysts in addition to the answers: own and rival domains, click curves, notes, and sums for finished days.
+-- A day's sums are deleted when their source data changes. Until new sums are stored, the views compute them from the
 -- answers.
 
 create schema if not exists analysis;
@@ -28,12 +28,12 @@ create table own_domains (
   check (since <= until)
 );
 comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates counts as ours on every day.';
-comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. A path limits the entry to the pages in that folder.';
+comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. If the entry has a path, it covers only the pages in that folder.';
 comment on column own_domains.label is 'Label of the domain: the name that we use for the domain.';
 comment on column own_domains.since is 'First day on which the domain is ours under this label; null if no first day is set.';
 comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if no last day is set.';
 comment on column own_domains.added_at is 'Time at which the entry was added.';
-comment on column own_domains.brand is 'Brand of the domain; null if the label also names the brand.';
+comment on column own_domains.brand is 'Brand of the domain; null if the label is also the name of the brand.';
 
 create table rival_domains (
   domain text collate "C" not null check (
@@ -51,12 +51,12 @@ create table rival_domains (
   check (since <= until)
 );
 comment on table rival_domains is 'Rival domains, as set with npm run domains. Analyses by brand compare our domains with the rival domains.';
-comment on column rival_domains.domain is 'Domain of a rival, spelled as in own_domains.';
+comment on column rival_domains.domain is 'Domain of a rival, in the same format as in own_domains.';
 comment on column rival_domains.label is 'Label of the domain: the name that we use for the domain.';
 comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if no first day is set.';
 comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if no last day is set.';
 comment on column rival_domains.added_at is 'Time at which the entry was added.';
-comment on column rival_domains.brand is 'Brand of the domain; null if the label also names the brand.';
+comment on column rival_domains.brand is 'Brand of the domain; null if the label is also the name of the brand.';
 
 create table own_domain_changes (
   id bigint generated always as identity primary key,
@@ -72,14 +72,14 @@ create table own_domain_changes (
 );
 comment on table own_domain_changes is 'Log of the entries that commands added to or removed from own_domains and rival_domains, in chronological order. A change to an entry is logged as a removal and an addition.';
 comment on column own_domain_changes.id is 'Identifier of the change.';
-comment on column own_domain_changes.changed_at is 'Time of the change. All entries that one command changed have the same time.';
+comment on column own_domain_changes.changed_at is 'Time of the change. All entries changed by one command have the same time.';
 comment on column own_domain_changes.command is 'Command that made the change: load, set, end or undo.';
 comment on column own_domain_changes.change is 'Kind of change: removed or added.';
 comment on column own_domain_changes.domain is 'Domain of the entry.';
 comment on column own_domain_changes.label is 'Label of the entry.';
 comment on column own_domain_changes.since is 'First day on which the entry applies; null if no first day is set.';
 comment on column own_domain_changes.until is 'Last day on which the entry applies; null if no last day is set.';
-comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry names no brand.';
+comment on column own_domain_changes.brand is 'Brand of the entry; null if the entry has no brand.';
 comment on column own_domain_changes.rival is 'True if the entry belongs to rival_domains, false if it belongs to own_domains.';
 
 create table ctr_curve (
@@ -107,12 +107,12 @@ create table notes.annotations (
   author text not null default session_user,
   written_at timestamptz not null default now()
 );
-comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. The report marks these notes in every time chart.';
+comment on table notes.annotations is 'Notes about a day, written by analysts under their own logins. The report shows these notes in every chart over time.';
 comment on column notes.annotations.id is 'Identifier of the note.';
 comment on column notes.annotations.date is 'Day of the event that the note describes.';
-comment on column notes.annotations.text is 'Description of the event in a few words.';
+comment on column notes.annotations.text is 'Short description of the event.';
 comment on column notes.annotations.tag is 'Label of the queries that the event affects, such as device=mobile or brand; * for all queries.';
-comment on column notes.annotations.author is 'Login that wrote the note. A login can write notes only under its own name, and cannot change notes by other logins.';
+comment on column notes.annotations.author is 'Login that wrote the note. A login can write notes only under its own name and cannot change other logins'' notes.';
 comment on column notes.annotations.written_at is 'Time at which the note was written.';
 alter table notes.annotations enable row level security;
 create policy read_all on notes.annotations for select using (true);
@@ -131,10 +131,10 @@ create table finished_days (
 comment on table finished_days is 'Finished days: days whose runs have ended and whose sums are stored. If an answer, run or task for a day changes, the rows for that day and all later days are deleted.';
 comment on column finished_days.id is 'Identifier of the stored sums. Each computation gets a new identifier, so that new rows cannot be confused with older rows.';
 comment on column finished_days.run_date is 'Run date of the finished day.';
-comment on column finished_days.basis is 'Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.';
+comment on column finished_days.basis is 'Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
 comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete; incomplete sums are not read.';
-comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.';
+comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs.';
 
 create table finished_labels (
   finish_id bigint not null,
@@ -150,8 +150,8 @@ comment on table finished_labels is 'Number of queries planned and answered on a
 comment on column finished_labels.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_labels.set_id is 'Id of the label set, as returned by analysis.set_id.';
 comment on column finished_labels.labels is 'Labels of the queries in the set, including those for device, country, language, place and list.';
-comment on column finished_labels.queries is 'Number of queries in the set with an observation on that day.';
-comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on that day.';
+comment on column finished_labels.queries is 'Number of queries in the set with an observation on the run date.';
+comment on column finished_labels.weight is 'Sum of the weights of the queries with an observation on the run date.';
 comment on column finished_labels.planned is 'Number of queries in the set that were planned.';
 comment on column finished_labels.planned_weight is 'Sum of the weights of the planned queries.';
 
@@ -176,7 +176,7 @@ comment on column finished_shares.top_3 is 'Number of queries with the domain at
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
 comment on column finished_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
-comment on column finished_shares.clicks is 'Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
+comment on column finished_shares.clicks is 'Estimated clicks: the sum of each query''s weight times the share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (
   finish_id bigint not null,
@@ -184,7 +184,7 @@ create table finished_queries (
   set_id bigint not null,
   primary key (finish_id, query_id)
 );
-comment on table finished_queries is 'Label set of each query on a finished day. The queries in a slice are found from these rows, without reading the lists and their history.';
+comment on table finished_queries is 'Label set of each query on a finished day. The queries in a slice are determined from these rows, without reading the lists and their history.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query of the finished day.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
@@ -211,25 +211,25 @@ create table finished_steps (
   moves bigint[],
   primary key (finish_id, query_id)
 );
-comment on table finished_steps is 'Comparison of each new answer from a finished day with the previous answer to its query.';
+comment on table finished_steps is 'Comparison of each new answer from a finished day with the previous answer to the same query.';
 comment on column finished_steps.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_steps.query_id is 'Query that was answered.';
 comment on column finished_steps.search_id is 'New answer from the finished day.';
 comment on column finished_steps.fetched_at is 'Time at which the new answer was received.';
 comment on column finished_steps.previous_search_id is 'Previous answer; null for the first answer.';
-comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the answers cannot be compared.';
-comment on column finished_steps.depth is 'Depth of the new answer: its greatest position.';
-comment on column finished_steps.previous_depth is 'Depth of the previous answer: its greatest position; null for the first answer.';
+comment on column finished_steps.volatility is 'Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.';
+comment on column finished_steps.depth is 'Depth of the new answer: its last position.';
+comment on column finished_steps.previous_depth is 'Depth of the previous answer: its last position; null for the first answer.';
 comment on column finished_steps.previous_run_date is 'Run date of the previous answer; null for the first answer.';
-comment on column finished_steps.compared_depth is 'Number of positions that both answers show; null if the answers cannot be compared.';
+comment on column finished_steps.compared_depth is 'Number of positions that both answers contain; null if the answers cannot be compared.';
 comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as in the came column.';
-comment on column finished_steps.switched is 'Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.';
-comment on column finished_steps.retitled is 'Domains with a page that the two answers show with different titles; null if there are no such domains.';
-comment on column finished_steps.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.';
+comment on column finished_steps.switched is 'Domains that have several pages in the two answers and a different best page in each; null if there are none.';
+comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
+comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
 comment on column finished_steps.moves is 'Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
@@ -240,7 +240,7 @@ create table finished_answers (
   pages bigint[] not null
 );
 comment on table finished_answers is 'Best place of each domain in each answer from a finished day. SQL queries about domains read these rows instead of all results.';
-comment on column finished_answers.search_id is 'Answer from the finished day, or older answer that the day reuses.';
+comment on column finished_answers.search_id is 'Answer from the finished day, or an older answer reused for that day.';
 comment on column finished_answers.finish_id is 'Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.';
 comment on column finished_answers.domains is 'Domains in the answer, each listed once.';
 comment on column finished_answers.places is 'Best place of each domain in the domains column, as in result_domains; null for a domain without a place.';
@@ -255,7 +255,7 @@ create table finished_groups (
 comment on table finished_groups is 'Groups of queries whose answers from a finished day share at least four pages, as in analysis.keyword_groups_on.';
 comment on column finished_groups.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_groups.query_id is 'Query in the group.';
-comment on column finished_groups.group_id is 'Identifier of the group: its smallest query id.';
+comment on column finished_groups.group_id is 'Identifier of the group: the lowest query id in the group.';
 
 create table finished_related (
   finish_id bigint not null,
@@ -263,10 +263,10 @@ create table finished_related (
   related_search_id uuid not null,
   primary key (query_id, related_search_id, finish_id)
 );
-comment on table finished_related is 'Related searches that answers to a query named for the first time on a finished day.';
+comment on table finished_related is 'Related searches suggested for the first time in a query''s answers on a finished day.';
 comment on column finished_related.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_related.query_id is 'Query whose answer named the related search.';
-comment on column finished_related.related_search_id is 'Related search that the answer named.';
+comment on column finished_related.query_id is 'Query whose answer suggested the related search.';
+comment on column finished_related.related_search_id is 'Related search suggested in the answer.';
 
 create table finished_losses (
   finish_id bigint not null,
@@ -279,14 +279,14 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Places in the top 10 that domains had lost as of a finished day. The table holds the losses that the day''s answers confirmed, and the losses that are not confirmed yet.';
+comment on table finished_losses is 'Places in the top 10 that domains had lost as of a finished day. The table holds the losses that the day''s answers confirmed, and losses that have not been confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_place is 'Place of the domain in the base_search_id answer, as in result_domains.';
-comment on column finished_losses.position is 'Domain''s best position in the answer from the finished day; null if that answer does not show the domain.';
+comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
 create table finished_costs (
@@ -311,7 +311,7 @@ comment on column finished_costs.tags is 'Labels of the queries, from the list.'
 comment on column finished_costs.calls is 'Number of calls sent for the queries in this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls in this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
-comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.';
+comment on column finished_costs.changed is 'Number of readable answers that differ from the previous answer to the same query; null if there are no readable answers.';
 comment on column finished_costs.unknown_calls is 'Number of calls with an unknown outcome.';
 comment on column finished_costs.credits_unknown is 'Credits reserved for calls with an unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
@@ -334,12 +334,12 @@ create table finished_keywords (
   api text,
   primary key (finish_id, query_id)
 );
-comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. The desk sorts and filters its keyword tables by these rows. Rows are stored only for the newest hundred days.';
+comment on table finished_keywords is 'Keywords as of a finished day, with the best position of our domains in the last known answer. The desk uses these rows to sort and filter its keyword tables. Rows are stored only for the 100 most recent days.';
 comment on column finished_keywords.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_keywords.query_id is 'Query of the keyword.';
 comment on column finished_keywords.run_date is 'Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.';
 comment on column finished_keywords.search_id is 'Last known answer to the query.';
-comment on column finished_keywords.depth is 'Depth of the last known answer: its greatest position.';
+comment on column finished_keywords.depth is 'Depth of the last known answer: the last position in that answer.';
 comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 if no list sets a weight.';
 comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
 comment on column finished_keywords.features is 'Kinds of SERP features in the last known answer.';
@@ -356,29 +356,31 @@ create table finished_keyword_days (
   id bigint generated always as identity,
   basis text not null
 );
-comment on table finished_keyword_days is 'Finished days for which finished_keywords has every keyword.';
+comment on table finished_keyword_days is 'Finished days for which finished_keywords contains every keyword.';
 comment on column finished_keyword_days.finish_id is 'Finished day (finished_days.id).';
-comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.';
-comment on column finished_keyword_days.basis is 'Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().';
+comment on column finished_keyword_days.id is 'Identifier of the stored keywords. Data read from the stored keywords remains valid as long as this row exists.';
+comment on column finished_keyword_days.basis is 'Hash of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().';
 
--- SQL queries about a page start here. An index on organic_results (page_id) would grow with each result.
+-- SQL queries about a page read this table first, because an index on organic_results (page_id)
+-- would grow with each result.
 create table seen_pages (
   page_id uuid not null,
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers from finished days, with the queries of these answers. The table may contain pages that a later reparse removed from the answers. A page''s positions and days are read from the answers themselves.';
+comment on table seen_pages is 'Pages in answers from finished days, and the queries whose answers showed them. The table may contain pages that a later reparse removed from the answers. The positions and days of a page are read from the answers.';
 comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- Later days are deleted too, because their changes are measured against the answers from this day.
+  -- Later days are deleted too, because their answers were compared with answers from earlier days.
   delete from finished_days where run_date >= since
 $$;
 
--- The day of an open run has no stored sums, so storing the run's answers deletes nothing. Late answers do delete sums.
--- A worker's connection keeps this function's plan for hours. A plan made for a few tasks would later scan millions of
--- tasks, so the settings below force lookups by key.
+-- The day of an open run has no stored sums, so storing the run's answers does not delete any sums.
+-- When an answer arrives after its run has ended, the stored sums are deleted. A worker's
+-- connection keeps this function's plan for hours. A plan made for a few tasks would later scan
+-- millions of tasks, so the settings below force lookups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off
@@ -401,7 +403,7 @@ create trigger answers_came after insert on searches
   for each statement execute function forget_days_of_answers();
 
 -- A changed or deleted answer may have been used for other days, so the sums for all days are deleted, except those for
--- archived days, which cannot be recomputed. Moving answers to or from the archive changes no sums.
+-- archived days, which cannot be recomputed. Moving answers to or from the archive does not change any sums.
 create function forget_all_days() returns trigger language plpgsql as $$
 begin
   if current_setting('querymill.archiving', true) = 'on' then
@@ -461,7 +463,7 @@ end
 $$;
 create trigger task_went after delete on tasks
   for each row execute function forget_days_of_task();
--- A change to a task affects a day's sums only if the task uses, or no longer uses, an older answer.
+-- A change to a task affects a day's sums only if the task starts or stops using an older answer.
 create trigger task_reused after update on tasks
   for each row
   when (

@@ -1,4 +1,4 @@
--- Answers: their bodies as received, and their content as rows. No foreign key is enforced here, because enforcing keys
+-- Answers: their bodies as received, and their content as rows. Foreign keys are not enforced, because enforcing them
 -- would double the cost of storing an answer. Ids of dictionary rows are derived from their content, so references are
 -- always valid. declared_keys.sql declares the foreign keys.
 
@@ -10,11 +10,11 @@ create table raw_answers (
   body bytea not null
 );
 create index raw_answers_age on raw_answers using brin (received_at);
-comment on table raw_answers is 'Bodies of all responses as received, regardless of their HTTP status. Old bodies may be pruned; no other data depends on them.';
+comment on table raw_answers is 'Bodies of all responses as received, regardless of their HTTP status. Old bodies may be pruned, because no other data depends on bodies.';
 comment on column raw_answers.call_id is 'Call that was answered.';
 comment on column raw_answers.status is 'HTTP status of the response.';
 comment on column raw_answers.received_at is 'Time at which the response was received.';
-comment on column raw_answers.truncated is 'True if the body was cut off by the network or by the size limit.';
+comment on column raw_answers.truncated is 'True if the body was truncated by a network error or the size limit.';
 comment on column raw_answers.body is 'Bytes of the body as received, after content decoding.';
 
 create table prunings (
@@ -23,9 +23,9 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of old bodies. A missing body that was received after the limits of all prunings was not removed by pruning.';
+comment on table prunings is 'Removals of old bodies. A missing body that was received after every pruning cutoff was not removed by pruning.';
 comment on column prunings.id is 'Identifier of the pruning.';
-comment on column prunings.received_before is 'Limit of the pruning: only bodies that were received before this time were removed.';
+comment on column prunings.received_before is 'Pruning cutoff: only bodies received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
 comment on column prunings.begun_at is 'Time at which the pruning began.';
 
@@ -61,26 +61,26 @@ comment on column searches.call_id is 'Call that was answered.';
 comment on column searches.task_id is 'Task for which the answer was bought.';
 comment on column searches.query_id is 'Query that was sent.';
 comment on column searches.fetched_at is 'Time at which the answer was received.';
-comment on column searches.depth is 'Depth: the greatest position in the answer. "Not ranked" means not within this depth.';
+comment on column searches.depth is 'Depth: the last position in the answer. "Not ranked" means that a domain does not appear within this depth.';
 comment on column searches.credits_remaining is 'Balance after the call, as reported by the answer.';
 comment on column searches.credits_used is 'Cost of the call in credits, as reported by the answer.';
 comment on column searches.result_count is 'Number of organic results in the answer.';
 comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
-comment on column searches.api is 'Host of the API that answered, followed by the API''s path, if any. The value is "bundled" for the bundled service.';
+comment on column searches.api is 'Host of the API that returned the answer, followed by the API''s path, if any. The value is "bundled" for the bundled service.';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
-comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.';
+comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if the answer is readable.';
 comment on column searches.extra is 'Fields that the API specification does not define, under their original names.';
 comment on column searches.as_given is 'Received values of defined fields, if the columns cannot hold these values exactly.';
-comment on column searches.archived is 'True while the content of the answer is in the archive. The results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.';
+comment on column searches.archived is 'True while the content of the answer is in the archive. Archived results, entities, clusters, related searches, SERP features and bodies are in files, not in the tables.';
 
 create table domains (
   id uuid primary key,
   host text not null,
   site text,
-  -- The domain is stored, so that no view has to repeat the rule. The bytewise collation makes sorting several times
-  -- faster.
+  -- The domain is stored, so that views do not have to compute it. The bytewise collation makes
+  -- sorting several times faster.
   domain text collate "C" not null
     generated always as (
       case when lower(host) like 'www._%' then substr(lower(host), 5) else lower(host) end
@@ -90,7 +90,7 @@ comment on table domains is 'Host names of results.';
 comment on column domains.id is 'Identifier derived from the host.';
 comment on column domains.host is 'Host name as given in answers.';
 comment on column domains.site is 'Registrable domain of the host; null for an IP address or a name without a registrable domain.';
-comment on column domains.domain is 'Domain in analysis: the host in lower case without a leading www.';
+comment on column domains.domain is 'Domain used in analysis: the host in lower case without a leading www.';
 
 create table pages (
   id uuid primary key,
@@ -118,12 +118,12 @@ create table organic_results (
   primary key (search_id, ordinal)
 );
 create index organic_results_extra_idx on organic_results (search_id) where extra is not null;
-comment on table organic_results is 'Organic results in answers, one row each, in the order in which the answer lists them.';
+comment on table organic_results is 'Organic results: one row for each result, in the order in which the answer lists the results.';
 comment on column organic_results.search_id is 'Answer that contains the result.';
 comment on column organic_results.page_id is 'Page of the result; null if the result has no address.';
-comment on column organic_results.domain_id is 'Host named by the result; null if the result names no host.';
+comment on column organic_results.domain_id is 'Host of the result; null if the result has no host.';
 comment on column organic_results.position is 'Position reported by the API; null if the API reports no readable position.';
-comment on column organic_results.ordinal is 'Index of the result in the answer, from 1.';
+comment on column organic_results.ordinal is 'Index of the result in the answer, starting at 1.';
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
 comment on column organic_results.extra is 'Fields that the API specification does not define, under their original names.';
@@ -141,10 +141,10 @@ create table search_features (
 );
 comment on table search_features is 'SERP features in answers, such as ads or questions: one row for each item of a block that the API specification does not define. The complete blocks are in searches.extra.';
 comment on column search_features.search_id is 'Answer that contains the item.';
-comment on column search_features.ordinal is 'Index of the item among all feature items of the answer, from 1.';
+comment on column search_features.ordinal is 'Index of the item among all SERP feature items in the answer, starting at 1.';
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';
-comment on column search_features.page_id is 'Page that the item links to; null if the item names no page.';
-comment on column search_features.domain_id is 'Host named by the item, or the host of its page; null if the item has neither a host nor a page.';
+comment on column search_features.page_id is 'Page that the item links to; null if the item has no link.';
+comment on column search_features.domain_id is 'Host given in the item, or the host of its page; null if the item has neither a host nor a page.';
 comment on column search_features.text is 'Text of the item: the first of the fields title, question, text and name that has a value; null if none has a value.';
 comment on column search_features.extra is 'Other fields of the item, under their original names; null if the item has no other fields.';
 
@@ -153,7 +153,7 @@ create table entities (
   name text not null,
   type text
 );
-comment on table entities is 'Entities named by answers: people, places and products.';
+comment on table entities is 'Entities mentioned in answers, such as people, places and products.';
 comment on column entities.id is 'Identifier derived from name and type.';
 comment on column entities.name is 'Name of the entity.';
 comment on column entities.type is 'Type assigned by the API.';
@@ -164,16 +164,16 @@ create table search_entities (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_entities is 'Entities named in answers, in the order in which the answer lists them.';
-comment on column search_entities.search_id is 'Answer that names the entity.';
-comment on column search_entities.entity_id is 'Entity named by the answer.';
-comment on column search_entities.ordinal is 'Index of the entity in the answer, from 1.';
+comment on table search_entities is 'Entities mentioned in each answer, in the order in which the answer lists them.';
+comment on column search_entities.search_id is 'Answer that mentions the entity.';
+comment on column search_entities.entity_id is 'Entity mentioned in the answer.';
+comment on column search_entities.ordinal is 'Index of the entity in the answer, starting at 1.';
 
 create table clusters (
   id uuid primary key,
   label text not null
 );
-comment on table clusters is 'Clusters: the topics named by answers.';
+comment on table clusters is 'Clusters: the topics mentioned in the answers.';
 comment on column clusters.id is 'Identifier derived from the label.';
 comment on column clusters.label is 'Label of the cluster.';
 
@@ -183,16 +183,16 @@ create table search_clusters (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_clusters is 'Clusters named in answers, in the order in which the answer lists them.';
-comment on column search_clusters.search_id is 'Answer that names the cluster.';
-comment on column search_clusters.cluster_id is 'Cluster named by the answer.';
-comment on column search_clusters.ordinal is 'Index of the cluster in the answer, from 1.';
+comment on table search_clusters is 'Clusters mentioned in each answer, in the order in which the answer lists them.';
+comment on column search_clusters.search_id is 'Answer that mentions the cluster.';
+comment on column search_clusters.cluster_id is 'Cluster mentioned in the answer.';
+comment on column search_clusters.ordinal is 'Index of the cluster in the answer, starting at 1.';
 
 create table related_searches (
   id uuid primary key,
   q text not null
 );
-comment on table related_searches is 'Related searches: the queries suggested by answers.';
+comment on table related_searches is 'Related searches: the queries suggested in answers.';
 comment on column related_searches.id is 'Identifier derived from the text.';
 comment on column related_searches.q is 'Text as given in answers.';
 
@@ -202,7 +202,7 @@ create table search_related_searches (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_related_searches is 'Related searches suggested in answers, in the order in which the answer lists them.';
+comment on table search_related_searches is 'Related searches suggested in each answer, in the order in which the answer lists them.';
 comment on column search_related_searches.search_id is 'Answer that suggests the related search.';
-comment on column search_related_searches.related_search_id is 'Related search suggested by the answer.';
-comment on column search_related_searches.ordinal is 'Index of the related search in the answer, from 1.';
+comment on column search_related_searches.related_search_id is 'Related search suggested in the answer.';
+comment on column search_related_searches.ordinal is 'Index of the related search in the answer, starting at 1.';

@@ -13,9 +13,9 @@ create table archived_days (
 );
 comment on table archived_days is 'Days whose answers are in the archive. A day''s entry is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores these rows.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
-comment on column archived_days.part is 'Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, and rows that were added later.';
+comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that a more recent day still used when the first part was written, and rows added later.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
-comment on column archived_days.manifest_sha256 is 'SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.';
+comment on column archived_days.manifest_sha256 is 'Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of the day''s answers that were moved to this part.';
 comment on column archived_days.moved_rows is 'Number of rows that were moved from the tables to this part.';
 comment on column archived_days.bytes is 'Total size of the part''s files in bytes.';

@@ -16,8 +16,8 @@ comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query will be asked next.';
-comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on although the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.';
-comment on column cadences.why is 'Reason for the interval in one sentence.';
+comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on even though the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.';
+comment on column cadences.why is 'Reason for the interval, in one sentence.';
 
 create table cadence_nights (
   list_id bigint not null,
@@ -31,16 +31,16 @@ create table cadence_nights (
   intervals integer[] not null,
   primary key (list_id, run_date)
 );
-comment on table cadence_nights is 'Summary of the cadence decisions for each night of a list with an adaptive schedule.';
+comment on table cadence_nights is 'Summary of each night''s cadence decisions for lists with an adaptive schedule.';
 comment on column cadence_nights.list_id is 'List to which the night belongs.';
 comment on column cadence_nights.run_date is 'Run date of the night.';
 comment on column cadence_nights.decided_at is 'Time at which the decisions for the night were made.';
 comment on column cadence_nights.longest_days is 'Longest interval in days that the schedule allowed.';
-comment on column cadence_nights.queries is 'Number of queries on the list when it was last read.';
+comment on column cadence_nights.queries is 'Number of queries in the list when it was last read.';
 comment on column cadence_nights.due is 'Number of queries that were due.';
 comment on column cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
 comment on column cadence_nights.rested is 'Number of queries that were not asked.';
-comment on column cadence_nights.intervals is 'Number of queries with an interval of 1 day, of 2 days, and so on.';
+comment on column cadence_nights.intervals is 'Number of queries with each interval: 1 day, 2 days, and so on.';
 
 create table cadence_draws (
   list_id bigint not null,
@@ -49,19 +49,19 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes found in their answers are used to estimate the changes for all queries that were not due.';
+comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes in the answers to these queries are used to estimate the changes for all queries that were not due.';
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';
-comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or its answer was not compared yet.';
+comment on column cadence_draws.moves is 'Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or if its answer has not been compared yet.';
 
 create table first_tens (
   search_id bigint primary key,
   sight bytea not null
 );
-comment on table first_tens is 'Top ten pages in answers that the cadence has read. If an answer has no row here, its top ten is computed from its results.';
+comment on table first_tens is 'Top ten pages in answers that were used for cadence decisions. If an answer has no row in this table, its top ten is computed from its results.';
 comment on column first_tens.search_id is 'Answer to which the top ten belongs.';
-comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.';
+comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.';
 
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- Ids of forgotten lists, queries and texts, as far as the ledger needs them.
+-- Ids of forgotten lists, queries and texts that the ledger still needs.
 
 create table forgotten_tasks (
   task_id bigint primary key,
@@ -12,14 +12,14 @@ comment on column forgotten_tasks.run_id is 'Run to which the task belonged.';
 create table forgotten_bodies (
   call_id bigint primary key
 );
-comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. The tables keep the other data from the answers to these calls.';
+comment on table forgotten_bodies is 'Calls whose bodies were removed because they contained forgotten texts. All other data from the answers to these calls remains in the tables.';
 comment on column forgotten_bodies.call_id is 'Call that was answered.';
 
 create table forgetting_queries (
   query_id uuid primary key,
   list_id bigint
 );
-comment on table forgetting_queries is 'Queries that npm run forget is removing. The table is empty unless the command was interrupted. In that case, the next run of the command removes these queries.';
+comment on table forgetting_queries is 'Queries that npm run forget is removing. The table is empty unless the command was interrupted. After an interruption, the next run of the command removes these queries.';
 comment on column forgetting_queries.query_id is 'Query to be removed.';
 comment on column forgetting_queries.list_id is 'List that is being forgotten, if no other list contains the query; null if the query is removed from all lists.';
 
@@ -28,6 +28,6 @@ create table forgetting_words (
   id uuid not null,
   primary key (kind, id)
 );
-comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches named by forgotten answers. These rows are removed unless other answers name them. The table is empty unless the command was interrupted. In that case, the next run of the command continues with these rows.';
+comment on table forgetting_words is 'Addresses, hosts, entities, clusters and related searches from forgotten answers. These rows are removed unless other answers contain them. The table is empty unless the command was interrupted. After an interruption, the next run of the command continues with these rows.';
 comment on column forgetting_words.kind is 'Table that contains the row.';
 comment on column forgetting_words.id is 'Identifier of the row in its table.';

@@ -1,4 +1,4 @@
--- Lists, their queries, and the queries' former weights, targets and labels.
+-- Lists, their queries, and the queries' previous weights, targets and labels.
 
 create table lists (
   id bigint generated always as identity primary key,
@@ -14,9 +14,9 @@ comment on column lists.id is 'Identifier of the list.';
 comment on column lists.name is 'Name of the list: the file name without its extension, unless another name was given.';
 comment on column lists.source is 'Path of the file that was last read.';
 comment on column lists.created_at is 'Time at which the list was first read.';
-comment on column lists.reading is 'Options for reading the list (encoding, delimiter, columns), as chosen by a person. If the list is read again without options, these options still apply.';
-comment on column lists.budget is 'Maximum credits that the list''s runs in one calendar month (by run date) may use together; null for no limit.';
-comment on column lists.forgotten_at is 'Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.';
+comment on column lists.reading is 'Options for reading the list (encoding, delimiter, columns), as chosen by the user. If the list is read again without options, these options still apply.';
+comment on column lists.budget is 'Maximum number of credits that all of the list''s runs in a calendar month (by run date) may use; null for no limit.';
+comment on column lists.forgotten_at is 'Time at which the list was forgotten and its name replaced; null if the list was not forgotten.';
 
 create table queries (
   id uuid primary key,
@@ -30,9 +30,9 @@ create table queries (
   num integer not null check (num between 1 and 100),
   device text check (device in ('desktop', 'mobile', 'tablet'))
 );
-comment on table queries is 'Distinct requests. A parameter that is not sent is null. Two queries are different if one sends a parameter and the other does not.';
+comment on table queries is 'Distinct requests. A parameter that is not sent is null. Two queries are different if a parameter is sent for one query but not for the other.';
 comment on column queries.id is 'Identifier derived from the query key.';
-comment on column queries.key is 'Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.';
+comment on column queries.key is 'Query key: the hexadecimal SHA-256 of the canonical request. Queries with equal keys are the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
 comment on column queries.location is 'Name of the place as sent; null if no place is sent.';
 comment on column queries.hl is 'Language code as sent; null if no language is sent.';
@@ -40,9 +40,9 @@ comment on column queries.gl is 'Country code as sent; null if no country is sen
 comment on column queries.num is 'Number of results requested, from 1 to 100; always sent.';
 comment on column queries.device is 'Device as sent: desktop, mobile or tablet; null if no device is sent.';
 
--- The foreign key to lists is not enforced: checking a million lines costs more than storing them, and locks the list.
--- Each time a list is read, all its rows are updated. The fill factor leaves room for the new rows, so no index is
--- updated.
+-- The foreign key to lists is not enforced, because checking a million lines costs more than storing them and locks the
+-- list. Each time a list is read, all its rows are updated. The fill factor leaves room for the new rows, so no index
+-- is updated.
 create table list_queries (
   list_id bigint not null,
   query_id uuid not null,
@@ -62,17 +62,17 @@ create table list_queries (
 comment on table list_queries is 'Queries in lists, with their values from the list''s columns.';
 comment on column list_queries.list_id is 'List that contains the query.';
 comment on column list_queries.query_id is 'Query on the list.';
-comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.';
-comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines contain the query, the greatest weight counts.';
+comment on column list_queries.priority is 'Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority applies.';
+comment on column list_queries.weight is 'Weight of the query in weighted analyses. If several lines contain the query, the highest weight applies.';
 comment on column list_queries.target_url is 'Page that should rank for the query; null if the list specifies no page.';
 comment on column list_queries.tags is 'Labels from the list. If several lines contain the query, their labels are combined.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
-comment on column list_queries.last_seen is 'Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.';
-comment on column list_queries.cpc is 'Cost per click, in the currency of the tool that made the list. If several lines contain the query, the highest cost counts.';
-comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that made the list. If several lines contain the query, the greatest difficulty counts.';
-comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval counts.';
-comment on column list_queries.max_age_ms is 'Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age counts.';
+comment on column list_queries.last_seen is 'Time at which the list last contained the query. If the list has been read after this time, the query has been removed from the list.';
+comment on column list_queries.cpc is 'Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies.';
+comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies.';
+comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies.';
+comment on column list_queries.max_age_ms is 'Maximum age in milliseconds of an answer that nightly runs reuse for the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age applies.';
 
 create table list_query_history (
   list_id bigint not null,
@@ -83,13 +83,13 @@ create table list_query_history (
   tags text[] not null,
   primary key (list_id, query_id, until)
 );
-comment on table list_query_history is 'Former values of list_queries. Reading an unchanged list adds no rows to this table.';
+comment on table list_query_history is 'Previous values of rows in list_queries. Reading an unchanged list adds no rows to this table.';
 comment on column list_query_history.list_id is 'List that contains the query.';
 comment on column list_query_history.query_id is 'Query on the list.';
 comment on column list_query_history.until is 'Time at which the list changed these values.';
-comment on column list_query_history.weight is 'Weight until the change.';
-comment on column list_query_history.target_url is 'Target page until the change.';
-comment on column list_query_history.tags is 'Labels until the change.';
+comment on column list_query_history.weight is 'Weight before the change.';
+comment on column list_query_history.target_url is 'Target page before the change.';
+comment on column list_query_history.tags is 'Labels before the change.';
 
 create function keep_list_query() returns trigger language plpgsql as $$
 begin
@@ -99,7 +99,7 @@ begin
   return null;
 end
 $$;
-comment on function keep_list_query() is 'Stores the former values of a list_queries row when the list changes the values.';
+comment on function keep_list_query() is 'Stores the previous values of a list_queries row when reading the list changes them.';
 
 -- This condition is checked before the trigger is queued, so a million unchanged rows cost almost nothing.
 create trigger list_queries_changed

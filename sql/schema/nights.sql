@@ -16,21 +16,21 @@ create table schedules (
   priority smallint check (priority between 1 and 9),
   part double precision check (part between 0 and 1)
 );
-comment on table schedules is 'Schedules, as a scheduler last read them from the schedules file.';
+comment on table schedules is 'Schedules, as last read from the schedules file.';
 comment on column schedules.name is 'Name of the schedule.';
 comment on column schedules.list is 'Name of the list whose queries the schedule buys.';
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
 comment on column schedules.zone is 'Time zone of the cron fields.';
-comment on column schedules.missed is 'Rule for missed nights: latest (only the newest of them runs), all (all of them run) or skip (none of them runs).';
-comment on column schedules.overlap is 'Rule for a night while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).';
-comment on column schedules.enabled is 'False if the schedule is turned off, was refused, or is no longer in the file.';
+comment on column schedules.missed is 'Rule for missed nights: latest (only the newest night runs), all (every night runs) or skip (no night runs).';
+comment on column schedules.overlap is 'Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).';
+comment on column schedules.enabled is 'False if the schedule is turned off, was rejected, or is no longer in the file.';
 comment on column schedules.known_until is 'Time up to which all due times of the schedule have a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
-comment on column schedules.max_age_ms is 'Age in milliseconds below which an existing answer is reused; null if the age in the settings applies.';
-comment on column schedules.budget is 'Maximum credits for one night; null if the schedule sets no limit.';
+comment on column schedules.max_age_ms is 'Maximum age in milliseconds of an answer that is reused; null if the age in the settings applies.';
+comment on column schedules.budget is 'Maximum number of credits for one night; null if the schedule sets no limit.';
 comment on column schedules.adaptive_days is 'Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.';
-comment on column schedules.priority is 'Priority of queries that have no priority of their own, from 1 (bought first) to 9 (last); null for the default, 5.';
-comment on column schedules.part is 'Share of a night''s credits that the list gets when credits are short; null if lists have no shares.';
+comment on column schedules.priority is 'Priority of queries without a priority of their own, from 1 (bought first) to 9 (last); null for the default of 5.';
+comment on column schedules.part is 'Share of a night''s credits that the list gets if credits run short; null if lists have no shares.';
 
 create table nights (
   schedule text not null,
@@ -49,10 +49,10 @@ comment on table nights is 'Due times of schedules, with their outcomes. The pri
 comment on column nights.schedule is 'Name of the schedule.';
 comment on column nights.due_at is 'Due time of the night.';
 comment on column nights.run_date is 'Run date: the local date that the night counts for.';
-comment on column nights.outcome is 'Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night waits to run.';
+comment on column nights.outcome is 'Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night is waiting to run.';
 comment on column nights.run_id is 'Run of the night; null if there is no run.';
 comment on column nights.decided_at is 'Time at which the outcome was recorded.';
-comment on column nights.note is 'Reason for the outcome in one sentence.';
+comment on column nights.note is 'Reason for the outcome, in one sentence.';
 
 create table night_health (
   run_id bigint primary key references runs,
@@ -81,31 +81,31 @@ create table night_health (
   alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
-comment on table night_health is 'Figures for each finished run, and its anomalies compared with earlier runs of the list.';
+comment on table night_health is 'Figures for each finished run, and its anomalies in comparison with earlier runs of the list.';
 comment on column night_health.run_id is 'Run to which the figures belong.';
-comment on column night_health.judged_at is 'Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.';
-comment on column night_health.asked is 'Number of queries to be bought. Queries that were reused or not asked do not count.';
-comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
-comment on column night_health.empty is 'Number of readable answers without any result.';
+comment on column night_health.judged_at is 'Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement.';
+comment on column night_health.asked is 'Number of queries to be bought. Queries that reused an answer or were not asked are excluded.';
+comment on column night_health.answered is 'Number of queries to be bought for which a readable answer was received.';
+comment on column night_health.empty is 'Number of readable answers without any results.';
 comment on column night_health.unreadable is 'Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.';
 comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
 comment on column night_health.price is 'Mean cost of an answer in credits; null if no answer reported its cost.';
-comment on column night_health.minutes is 'Minutes from the creation of the run to its end, including pauses.';
+comment on column night_health.minutes is 'Number of minutes from the creation of the run to its end, including pauses.';
 comment on column night_health.workers is 'Number of workers that made calls for the run.';
-comment on column night_health.reasons is 'Reasons why the run is suspect, one sentence each; empty if the run is not suspect.';
-comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if the run was not checked yet, or if no rule existed.';
-comment on column night_health.paused_minutes is 'Minutes during which no query in the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.';
-comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The run''s answers are shown despite these anomalies.';
-comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared: the first of three similar runs ending with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.';
+comment on column night_health.reasons is 'Reasons why the run is suspect, with one sentence per reason; empty if the run is not suspect.';
+comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if the run has not been checked yet, or if no rule existed.';
+comment on column night_health.paused_minutes is 'Number of minutes during which none of the run''s queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.';
+comment on column night_health.remarks is 'Other anomalies of the run, with one sentence per anomaly. The run''s answers are shown despite these anomalies.';
+comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared: the first of three similar runs, of which this run is the third, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
-comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (none) to 1 (every page is new).';
+comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).';
 comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.';
+comment on column night_health.sameness is 'Mean share of the run''s other queries whose answers also show a given top-ten page, over all top-ten pages. Null if the run has fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
-comment on column night_health.foreign_share is 'Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.';
-comment on column night_health.stale is 'Share of answers that show exactly the pages of an earlier day again, among the answers that had changed since that day. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.';
-comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.';
-comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts in one sentence.';
+comment on column night_health.foreign_share is 'Mean share of top-ten results on the country domains of countries other than the requested country; null if no country was requested.';
+comment on column night_health.stale is 'Share of changed answers that show exactly the same pages as on one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.';
+comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts, in one sentence.';
 
 create table night_evidence (
   run_id bigint not null references runs,
@@ -115,12 +115,12 @@ create table night_evidence (
   verdict text not null check (verdict in ('fine', 'notice', 'lasting', 'quarantine')),
   primary key (run_id, rule)
 );
-comment on table night_evidence is 'Score of every plausibility rule for each finished run, with the usual score for the list.';
+comment on table night_evidence is 'Score of each plausibility rule for each finished run, and the usual score for the list.';
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value that the rule computed for the run.';
 comment on column night_evidence.usual is 'Median score of the runs with which the list''s runs are compared; null if there are fewer than three such runs.';
-comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.';
+comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row; treated as usual from now on) or quarantine.';
 
 create table quarantine (
   search_id bigint primary key,
@@ -129,11 +129,11 @@ create table quarantine (
   score double precision
 );
 create index quarantine_of_run on quarantine (run_id);
-comment on table quarantine is 'Answers that are stored and paid for but not trusted. Until they are released, these answers do not count toward ranks, shares, alerts or cadence, and are not reused.';
+comment on table quarantine is 'Answers that were paid for and stored but are not trusted. Until these answers are released, they do not count toward ranks, shares, alerts or cadence, and are not reused.';
 comment on column quarantine.search_id is 'Answer that is not trusted.';
 comment on column quarantine.run_id is 'Run that bought the answer.';
 comment on column quarantine.reason is 'Reason why the answer is not trusted, in one sentence.';
-comment on column quarantine.score is 'Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person made the decision.';
+comment on column quarantine.score is 'Score of the rule that flagged the answer, from 0 to 1. Null if the whole run is distrusted, or if a person made the decision.';
 
 create table trust_marks (
   id bigint generated always as identity primary key,
@@ -148,13 +148,13 @@ create table trust_marks (
   undone_by text
 );
 create index trust_marks_of_run on trust_marks (run_id);
-comment on table trust_marks is 'Decisions by people to trust or distrust a run or an answer. The newest decision that was not undone overrides the plausibility rules.';
+comment on table trust_marks is 'Decisions by people to trust or distrust a run or an answer. The newest decision that has not been undone overrides the plausibility rules.';
 comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
-comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if not. In both cases, the plausibility rules are ignored.';
+comment on column trust_marks.trusted is 'True if the person decided to trust the answers, false if the person decided to distrust them. In both cases, the plausibility rules are ignored.';
 comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
-comment on column trust_marks.reason is 'Reason for the decision, as the person wrote it.';
+comment on column trust_marks.reason is 'Reason for the decision, in the person''s own words.';
 comment on column trust_marks.made_by is 'Person who made the decision.';
 comment on column trust_marks.made_at is 'Time of the decision.';
 comment on column trust_marks.undone_at is 'Time at which the decision was undone; null while it is in force.';

@@ -18,19 +18,19 @@ create table notices (
 create unique index notices_id on notices (id);
 create index notices_noted on notices (noted_at);
 create index notices_due on notices (due_at) where told_at is null and given_up_at is null and part_of is null;
-comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each event is recorded once, whichever process sees it first. Each notice is sent until it is accepted or given up.';
+comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures that each event is recorded once, regardless of which process detects it first. Delivery of a notice is retried until the notice is accepted or abandoned.';
 comment on column notices.kind is 'Kind of event, such as run_finished, stop, night_overdue or work_unattended.';
-comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.';
-comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.';
-comment on column notices.id is 'Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.';
-comment on column notices.part_of is 'Another notice that covers this one. For example, a single notice can cover many nights of a schedule.';
+comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.';
+comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.';
+comment on column notices.id is 'Identifier of the notice. It is the same in every attempt, so that the receiver can recognise duplicates.';
+comment on column notices.part_of is 'Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
-comment on column notices.said is 'One-line text of the notice.';
-comment on column notices.fields is 'Figures about the event, as sent.';
+comment on column notices.said is 'Text of the notice, on one line.';
+comment on column notices.fields is 'Figures about the event, as sent in the notice.';
 comment on column notices.tries is 'Number of attempts to send the notice, including the attempt in progress.';
 comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.';
-comment on column notices.given_up_at is 'Time at which sending was given up.';
-comment on column notices.problem is 'Reason why the last attempt failed.';
+comment on column notices.given_up_at is 'Time at which the notice was abandoned.';
+comment on column notices.problem is 'Reason for the failure of the last attempt.';
 
 create table answer_fields (
   api text not null,
@@ -42,7 +42,7 @@ create table answer_fields (
 );
 comment on table answer_fields is 'Fields that the API specification does not define, found in the answers of finished runs. analysis.unannounced_fields covers all answers.';
 comment on column answer_fields.api is 'API that answered.';
-comment on column answer_fields.place is 'Place in which the field occurs: answer or result.';
+comment on column answer_fields.place is 'Location of the field: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
 comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
-comment on column answer_fields.found_at is 'Time at which the run was searched.';
+comment on column answer_fields.found_at is 'Time at which the run''s answers were searched for new fields.';

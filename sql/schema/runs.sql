@@ -2,7 +2,7 @@
 
 create table runs (
   id bigint generated always as identity primary key,
-  -- Two concurrent transactions write a list and its run, so the foreign key is checked on commit.
+  -- A list and its run are written by two concurrent transactions, so the foreign key is checked on commit.
   list_id bigint not null references lists deferrable initially deferred,
   run_date date not null,
   kind text not null check (kind in ('manual', 'nightly')),
@@ -28,27 +28,27 @@ create unique index runs_one_manual on runs (list_id) where kind = 'manual' and 
 create index runs_open on runs (id) where state in ('planning', 'open');
 create index runs_of_list on runs (list_id, run_date);
 create index runs_of_day on runs (run_date);
-comment on table runs is 'Runs, each of which is one pass over a list. Each list has at most one open manual run.';
+comment on table runs is 'Runs: one row for each pass over a list. Each list has at most one open manual run.';
 comment on column runs.id is 'Identifier of the run.';
 comment on column runs.list_id is 'List whose queries the run buys.';
 comment on column runs.run_date is 'Run date: the day that the run counts for, in the run''s time zone.';
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
-comment on column runs.budget is 'Maximum credits that the run may use; null if the run has no limit of its own.';
-comment on column runs.max_age_ms is 'Age in milliseconds below which an existing answer is reused and no new answer is bought. If the age is 0, every query is bought.';
-comment on column runs.spent is 'Credits used by calls in the run whose cost is known.';
+comment on column runs.budget is 'Maximum number of credits that the run may use; null if the run has no limit of its own.';
+comment on column runs.max_age_ms is 'Maximum age in milliseconds of a stored answer that is reused, so that no new answer is bought. If the age is 0, every query is bought.';
+comment on column runs.spent is 'Credits used by the run''s calls with a known cost.';
 comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, because these calls may have been charged.';
 comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
-comment on column runs.budget_used is 'Credits that count against the budget: spent, uncertain and reserved.';
+comment on column runs.budget_used is 'Credits that count toward the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
 comment on column runs.accepted is 'Number of lines that resulted in a query.';
 comment on column runs.duplicates is 'Number of lines whose query also appears in an earlier line.';
-comment on column runs.rejected is 'Number of lines that could not be used. rejected_lines has the reasons.';
+comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
 comment on column runs.finished_at is 'Time at which the last task ended or the run was cancelled.';
-comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. night_health has the reasons.';
+comment on column runs.suspect is 'True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.';
 comment on column runs.opened_at is 'Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.';
-comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.';
+comment on column runs.fields_read_at is 'Time at which the run''s answers were searched for new fields; null if they have not been searched yet, or if no notices about new fields are sent.';
 
 create table slices (
   run_id bigint not null references runs,
@@ -66,7 +66,7 @@ comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
 comment on column slices.round is 'Number of times that the slice was queued again. The number is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
-comment on column slices.turn is 'Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.';
+comment on column slices.turn is 'Sort key for slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the list''s share. Null if lists have no shares.';
 
 -- Each task is updated once, when it ends. The fill factor leaves room for the new row, so no index is updated.
 create table tasks (
@@ -94,16 +94,16 @@ comment on column tasks.id is 'Identifier of the task.';
 comment on column tasks.run_id is 'Run to which the task belongs.';
 comment on column tasks.query_id is 'Query to be answered.';
 comment on column tasks.search_id is 'Answer to the task: the first answer received since the task was last opened, the reused answer, or the last answer to a query that was not asked. Null if the task has no answer.';
-comment on column tasks.not_before is 'Time before which the task is not tried again.';
+comment on column tasks.not_before is 'Time before which the task is not retried.';
 comment on column tasks.finished_at is 'Time at which the task ended.';
 comment on column tasks.slice is 'Slice that contains the task.';
 comment on column tasks.priority is 'Priority of the task, from 1 (bought first) to 9 (last).';
 comment on column tasks.attempts is 'Number of calls that count as attempts. Calls that the API answered with a request to slow down do not count.';
-comment on column tasks.ambiguous is 'Number of calls that may have been charged although no answer could be read.';
-comment on column tasks.deaths is 'Number of workers that died with a call for the task in flight.';
-comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
+comment on column tasks.ambiguous is 'Number of calls that may have been charged even though no answer could be read.';
+comment on column tasks.deaths is 'Number of workers that died while a call for the task was in flight.';
+comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
-comment on column tasks.error_message is 'Description of the last error in one sentence.';
+comment on column tasks.error_message is 'Description of the last error, in one sentence.';
 comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. This time is set if the task was reopened to buy its query again, or if the list accepts no older answers; null otherwise.';
 
 create table rejected_lines (
@@ -115,6 +115,6 @@ create table rejected_lines (
 create index rejected_lines_of_run on rejected_lines (run_id, line);
 comment on table rejected_lines is 'List lines that could not be used.';
 comment on column rejected_lines.run_id is 'Run that read the list.';
-comment on column rejected_lines.line is 'Line number in the file, from 1.';
+comment on column rejected_lines.line is 'Line number in the file, starting at 1.';
 comment on column rejected_lines.reason is 'Reason why the line was rejected.';
 comment on column rejected_lines.content is 'Beginning of the line.';

@@ -14,9 +14,9 @@ create table accounts (
 ) with (fillfactor = 50);
 comment on table accounts is 'Credit balances. Several keys can share an account, so that a key can be replaced without interruption.';
 comment on column accounts.id is 'Identifier of the account.';
-comment on column accounts.plan is 'Name of the plan. A prepaid account receives its credits once.';
+comment on column accounts.plan is 'Name of the plan. A prepaid account receives its credits only once.';
 comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';
-comment on column accounts.used is 'Credits used in the period, without reserved credits.';
+comment on column accounts.used is 'Credits used in the period, excluding reserved credits.';
 comment on column accounts.renews is 'True if the credits are renewed on the first day of each month (UTC).';
 comment on column accounts.period is 'First day of the month to which used refers.';
 comment on column accounts.rate is 'Maximum number of requests per second for all keys of the account together; null if the account has no limit of its own.';
@@ -36,14 +36,14 @@ create table keys (
 );
 comment on table keys is 'API keys. Only the hashes of keys are stored, so the keys themselves cannot leak.';
 comment on column keys.id is 'Identifier of the key.';
-comment on column keys.account_id is 'Account whose credits the key uses.';
+comment on column keys.account_id is 'Account to which the key''s requests are charged.';
 comment on column keys.kind is 'Kind of key: live (returns real pages and uses credits) or test (returns invented answers free of charge).';
 comment on column keys.hash is 'SHA-256 of the key. A key has 190 random bits, so a slower hash is not needed.';
-comment on column keys.tail is 'Last four characters of the key, to tell keys apart in a list.';
+comment on column keys.tail is 'Last four characters of the key, to distinguish keys in a list.';
 comment on column keys.name is 'Purpose of the key, as described by the person who requested it.';
 comment on column keys.created_at is 'Time at which the key was issued.';
-comment on column keys.revoked_at is 'Time from which the key is refused. For a replaced key in its grace period, this time is in the future. Null if the key was neither revoked nor replaced.';
-comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. The time is recorded for test keys, too.';
+comment on column keys.revoked_at is 'Time after which the key is refused. During the grace period of a replaced key, this time is in the future. Null if the key was neither revoked nor replaced.';
+comment on column keys.last_used_at is 'Time at which the key was last used, to the minute. This time is also recorded for test keys.';
 
 create table usage (
   id bigint generated always as identity primary key,
@@ -63,12 +63,12 @@ create index usage_of_key on usage (key_id, at);
 create index usage_open on usage (at) where credits is null;
 create index usage_by_age on usage using brin (at);
 create index usage_with_query on usage (at) where q <> '';
-comment on table usage is 'Requests with live keys: one row for each request for which credits were reserved.';
+comment on table usage is 'Requests made with live keys: one row for each request for which credits were reserved.';
 comment on column usage.id is 'Identifier of the request.';
 comment on column usage.key_id is 'Key with which the request was made.';
 comment on column usage.account_id is 'Account that was charged.';
 comment on column usage.at is 'Time at which the credits were reserved.';
-comment on column usage.period is 'Month from which the credits were taken. A refund is never credited to another month.';
+comment on column usage.period is 'Month from which the credits were deducted. A refund is never credited to another month.';
 comment on column usage.q is 'Text of the query; empty once the request is older than SERVICE_KEEP_QUERIES.';
 comment on column usage.num is 'Number of results requested.';
 comment on column usage.reserved is 'Credits reserved before the search.';
@@ -86,7 +86,8 @@ create table documents (
   lang text not null,
   shipped boolean not null,
   added_at timestamptz not null default now(),
-  -- Removes the site name. Otherwise, "Web APIs | MDN" would make every MDN page a page about the web.
+  -- Removes the site name, because the "Web APIs | MDN" suffix would make every MDN page look like
+  -- a page about the web.
   head text not null generated always as (
     regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
   ) stored,
@@ -119,24 +120,24 @@ create table documents (
 );
 create index documents_head on documents (left(lower(head), 100));
 create index documents_tsv on documents using gin (tsv);
-comment on table documents is 'Pages that the service can find without network access.';
+comment on table documents is 'Pages that can be found without network access.';
 comment on column documents.id is 'Identifier of the page.';
 comment on column documents.url is 'Address of the page.';
 comment on column documents.title is 'Title of the page.';
 comment on column documents.body is 'Content of the page as plain text.';
-comment on column documents.words is 'Words from the title and the address, with compound names split into separate words. For example, a search for service worker finds serviceWorker.';
-comment on column documents.lang is 'Language of the text, which determines how its words are stemmed.';
+comment on column documents.words is 'Words from the title and the address; compound names are split into separate words. For example, a search for service worker finds serviceWorker.';
+comment on column documents.lang is 'Language of the text, which determines how the words are stemmed.';
 comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
 comment on column documents.head is 'Title without the site name.';
-comment on column documents.tsv is 'Text search vector. The title without the site name has the highest weight, the words column the second highest, and the title and body the lowest.';
-comment on column documents.subject is 'True for a page about one named subject, such as a feature or a specification.';
+comment on column documents.tsv is 'Text search vector. The title without the site name has the highest weight, the words column has the second highest, and the title and body have the lowest.';
+comment on column documents.subject is 'True for a page about a single named subject, such as a feature or a specification.';
 
 create table lexemes (
   word text primary key,
   documents integer not null
 );
-comment on table lexemes is 'Number of pages that contain each word. Rare words say more about the meaning of a query.';
+comment on table lexemes is 'Number of pages that contain each word. Rare words in a query are more significant than common words.';
 comment on column lexemes.word is 'Stem of the word.';
 comment on column lexemes.documents is 'Number of pages that contain the word.';
 
@@ -145,7 +146,7 @@ create table entities (
   name text not null,
   type text not null
 );
-comment on table entities is 'Names of page subjects, recognised in queries and results.';
+comment on table entities is 'Names of page subjects that are recognised in queries and results.';
 comment on column entities.key is 'Name in lower case.';
 comment on column entities.name is 'Name in its usual spelling.';
 comment on column entities.type is 'Type of the entity: Technology, Organization, Person, Place, Product, CreativeWork or Thing.';
@@ -156,8 +157,8 @@ create table corpora (
   documents integer not null,
   loaded_at timestamptz not null default now()
 );
-comment on table corpora is 'Corpus files that are loaded.';
-comment on column corpora.name is 'Name of the corpus. The bundled corpus has the name "shipped".';
+comment on table corpora is 'Corpus files that have been loaded.';
+comment on column corpora.name is 'Name of the corpus. The bundled corpus is named "shipped".';
 comment on column corpora.sha256 is 'SHA-256 of the file. The file is loaded again if its hash changes.';
 comment on column corpora.documents is 'Number of pages in the file.';
 comment on column corpora.loaded_at is 'Time at which the file was loaded.';
@@ -174,11 +175,11 @@ create table kept_answers (
   primary key (account_id, key)
 );
 create index kept_answers_by_age on kept_answers (claimed_at);
-comment on table kept_answers is 'Requests with an Idempotency-Key and their answers, stored for a day. A repeated request causes no second search and no second charge.';
-comment on column kept_answers.account_id is 'Account that made the request. Any key of the account receives the stored answer.';
+comment on table kept_answers is 'Requests with an Idempotency-Key, and their answers, which are stored for one day. Repeating a request causes neither a second search nor a second charge.';
+comment on column kept_answers.account_id is 'Account that made the request. A request with any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
-comment on column kept_answers.asked is 'SHA-256 of the request. The same Idempotency-Key with a different request is refused.';
-comment on column kept_answers.claim is 'Token for the only request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
+comment on column kept_answers.asked is 'SHA-256 of the request. A different request with the same Idempotency-Key is refused.';
+comment on column kept_answers.claim is 'Token of the one request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
 comment on column kept_answers.claimed_at is 'Time of the claim. A claim that is older than the longest possible duration of a request may be taken over by another request.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';
@@ -191,7 +192,7 @@ create unlogged table rates (
 );
 comment on table rates is 'Number of requests in the current second, for accounts with a rate limit. The table is unlogged; after a crash, counting starts again.';
 comment on column rates.account_id is 'Account to which the limit applies.';
-comment on column rates.second is 'Current second, as the number of seconds since 1970.';
+comment on column rates.second is 'Current second, as a Unix timestamp.';
 comment on column rates.taken is 'Number of requests so far in the current second.';
 
 create table spellings (

@@ -1,5 +1,6 @@
--- Computes the calls per minute over the account's newest thousand calls, among the newest 100,000 calls. A pause
--- counts as at most five seconds. Null if there are too few calls. Parameters: :account, :origin.
+-- Computes the number of calls per minute from the account's newest thousand calls, reading at most
+-- the newest 100,000 calls of all accounts. Pauses longer than five seconds count as five seconds.
+-- Returns null if there are too few calls. Parameters: :account, :origin.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
 from (
@@ -11,7 +12,7 @@ from (
     where accounts.name = :account
       and accounts.kind = :origin
       and calls.outcome = 'settled'
-      -- Without this limit, the statement would read all other accounts' calls if the account has only a few calls.
+      -- Without this limit, the statement would read all other accounts' calls if the account had only a few calls.
       and calls.id > (select max(newest.id) - 100000 from calls as newest)
     order by calls.id desc
     limit 1000

@@ -1,4 +1,4 @@
--- Sums up each account's balance changes by kind. No parameters.
+-- Sums each account's balance changes by kind. No parameters.
 select
   account,
   origin as kind,

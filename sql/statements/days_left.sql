@@ -1,4 +1,5 @@
--- Counts the unfinished days since :since, and separately those whose computation has begun.
+-- Counts the unfinished days since :since. Days whose computation has started are counted
+-- separately.
 select
   count(*) filter (where finished_days.id is not null) as begun,
   count(*) filter (where finished_days.id is null) as missing

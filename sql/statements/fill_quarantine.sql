@@ -1,5 +1,5 @@
--- Quarantines the answers :kept. With a reason :why, quarantines all answers from run :run except :released. Releases
--- the run's other answers.
+-- Quarantines the answers in :kept. If :why is a reason, quarantines all answers from run :run
+-- except the answers in :released. Releases the run's other answers.
 with held as (
   select distinct on (search_id) search_id, reason, score
   from (

@@ -23,7 +23,8 @@ cross join lateral (
 cross join lateral (
   select count(*) as answers, count(*) filter (where steps.volatility > 0) as changed
   from searches
-  -- Steps are looked up by key. Without statistics for the new day, a join would read all of its steps for each task.
+  -- Steps are looked up by key. Because there are no statistics for the new day yet, a join would read all of that
+  -- day's steps for each task.
   left join lateral (
     select volatility
     from finished_steps

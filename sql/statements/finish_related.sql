@@ -1,4 +1,4 @@
--- Stores the related searches that answers from a day named for the first time.
+-- Stores the related searches that were suggested for the first time in a day's answers.
 insert into finished_related (finish_id, query_id, related_search_id)
 select distinct :finish::bigint, observations.query_id, named.related_search_id
 from analysis.observations

@@ -3,7 +3,8 @@
 create temporary table frontier_sources on commit drop as
 select
   sources.query_id, sources.round, sources.weight, latest.search_id,
-  -- One number stands for all of a query's parameters, and can be compared faster than five text columns.
+  -- A single number represents all of a query's parameters, because comparing numbers is faster
+  -- than comparing five text columns.
   dense_rank() over (order by latest.location, latest.hl, latest.gl, latest.num, latest.device) as variant
 from (
   select query_id, 0 as round, coalesce(weight, 1) as weight
@@ -12,7 +13,7 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight is a sum over the source queries, and is divided by their number so that the query counts once.
+  -- The weight is summed over the source queries and divided by their number, so that the query counts once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

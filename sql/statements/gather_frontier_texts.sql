@@ -1,6 +1,7 @@
 -- Collects the distinct related searches in the answers to the source queries, normalized like queries. No parameters.
 create temporary table frontier_texts on commit drop as
--- A bytewise comparison makes sorting several times faster than a language-specific collation.
+-- Sorting is several times faster with a bytewise comparison than with a language-specific
+-- collation.
 select id, analysis.canonical(q) collate "C" as q
 from related_searches
 where id in (

@@ -1,4 +1,5 @@
--- Sums up the decisions about a night. Parameters: :list (bigint), :run_date, :longest_days (integer).
+-- Stores a summary of the decisions about a night. Parameters: :list (bigint), :run_date,
+-- :longest_days (integer).
 insert into cadence_nights
   (list_id, run_date, longest_days, queries, due, by_chance, rested, intervals)
 select

@@ -1,4 +1,4 @@
--- Reads every list budget with the credits used or reserved, for the months of open runs and the month of :day.
+-- Reads all list budgets, with the credits used or reserved, for the months of open runs and the month of :day.
 select
   lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
   coalesce(sum(runs.budget_used), 0)::float8 as gone

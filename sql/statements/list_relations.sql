@@ -1,4 +1,4 @@
--- Lists the tables and views that can be exported, the analysts' views first. No parameters.
+-- Lists the tables and views that can be exported, with the analysts' views first. No parameters.
 select
   nspname || '.' || relname as name,
   quote_ident(nspname) || '.' || quote_ident(relname) as quoted

@@ -1,4 +1,4 @@
--- Reads the queries in all scheduled lists, grouped by lists, intervals, price class and time of the newest answer.
+-- Reads the queries in all scheduled lists, grouped by list, interval, price class and time of the newest answer.
 with held as (
   select
     members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,

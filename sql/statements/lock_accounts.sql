@@ -1,4 +1,4 @@
--- Locks, in order of id, the accounts that may be buying the same query.
+-- Locks the accounts that may be buying the same query, in order of id.
 select
 from accounts as a
 where a.id = :account

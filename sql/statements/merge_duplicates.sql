@@ -1,7 +1,7 @@
 -- Creates the `merged` temporary table from the staged lines in :"wanted", with one row for each distinct query. The
--- row has the first line, the most urgent priority, the highest weight, and the shortest interval and maximum age of
--- the query. The row also shows whether run :run already has the query, whether the query is skipped, and which answer
--- is reused.
+-- row contains the first line, the most urgent priority, the highest weight, and the shortest interval and maximum age
+-- of the query. The row also shows whether run :run already has the query, whether the query is skipped, and which
+-- answer is reused.
 --
 -- :joined    tasks are added to an open run; a new run has no tasks yet
 -- :nightly   queries may be skipped, and a line's maximum age applies
@@ -45,7 +45,7 @@ from (
   group by id
 ) as lines
 cross join lateral (
-  -- A skipped query may be due when a later night joins the run, and a cancelled query may be added again.
+  -- A skipped query may become due when a later night joins the run, and a cancelled query may be added again.
   select :joined::boolean and exists (
     select
     from tasks
@@ -68,7 +68,8 @@ left join lateral (
   order by searches.fetched_at desc
   limit 1
 ) as last_time on not known.already
--- Last readable, trusted answer to each query, with its run date. Later run dates, set by a fast clock, are skipped.
+-- Last readable, trusted answer to each query, with its run date. Answers with a later run date, which a fast clock can
+-- cause, are skipped.
 left join lateral (
   select searches.id, searches.fetched_at, runs.run_date
   from searches
@@ -97,7 +98,7 @@ cross join lateral (
     false
   ) as rests
 ) as rest
--- Answer to be reused. Unreadable answers count too, because they were paid for and can be parsed again later.
+-- Answer to be reused. Unreadable answers are included, because they were paid for and can be parsed again later.
 left join lateral (
   select searches.id, searches.parse_error is not null as unreadable
   from searches

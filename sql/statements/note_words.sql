@@ -1,4 +1,5 @@
--- Records the dictionary entries to which the given answers refer, in order of id, like every writer of dictionaries.
+-- Records the dictionary entries to which the given answers refer, in order of id, as in every
+-- statement that writes dictionaries.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id

@@ -1,5 +1,6 @@
--- Selects ended tasks of the queries :queries, at most :most (null: no limit). If :answers is not empty, selects only
--- tasks that bought or use one of these answers. Looks up the tasks by key, run by run.
+-- Selects up to :most (null: no limit) ended tasks of the queries in :queries. If :answers is not
+-- empty, selects only tasks that bought or use one of these answers. Looks up the tasks by key, run
+-- by run.
 select t.id
 from runs r
 cross join unnest(:queries::uuid[]) as asked (query_id)

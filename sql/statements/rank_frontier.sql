@@ -1,4 +1,4 @@
--- Ranks new related searches by the weight and number of the queries whose answers name them. No parameters.
+-- Ranks new related searches by the weight and number of the queries whose answers suggest them. No parameters.
 create temporary table frontier_ranked on commit drop as
 select
   row_number() over (order by named.weight desc, named.sources desc, named.q, named.from_query) as place,
@@ -11,7 +11,7 @@ from (
     count(*) as sources,
     sum(texts.weight) as weight
   from (
-    -- If an answer contains several spellings of a text, the query still counts only once.
+    -- If an answer contains several spellings of a text, the query is still counted only once.
     select distinct sources.query_id, sources.variant, sources.round, sources.weight, related.q
     from pg_temp.frontier_sources as sources
     join search_related_searches as named on named.search_id = sources.search_id

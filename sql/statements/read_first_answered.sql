@@ -23,7 +23,7 @@ select case
         order by run_date
         offset 0
       ) as days
-      -- The limit keeps the planner from reading all answers at once.
+      -- The limit prevents the planner from reading all answers at once.
       cross join lateral (
         select
         from runs

@@ -1,4 +1,4 @@
--- Reads ranked candidates in order. Parameters: :after, :until (places; :after itself is left out).
+-- Reads ranked candidates in order. Parameters: :after (exclusive), :until (places).
 select
   ranked.q, source.location, source.hl, source.gl, source.num, source.device,
   ranked.round, ranked.from_query, source.q as from_q, ranked.sources, ranked.weight

@@ -1,4 +1,4 @@
--- Reads the domain whose share for a label grew most between two days. Parameters: :before, :date, :tag.
+-- Reads the domain with the largest increase in share for a label between two days. Parameters: :before, :date, :tag.
 select now.domain
 from analysis.share_of_voice as now
 left join analysis.share_of_voice as old

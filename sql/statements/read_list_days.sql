@@ -1,5 +1,5 @@
--- Reads the days on which a list has a run, newest first, with their cost. As long as a day's version stays the same,
--- so does its coverage. The version is null if the day's sums are not stored. Parameters: :name (of the list), :since,
+-- Reads the days on which a list has a run, newest first, with their cost. A day's coverage changes only if the day's
+-- version changes. The version is null if the day's sums are not stored. Parameters: :name (name of the list), :since,
 -- :until (date).
 select
   max(runs.id) as run, runs.run_date as "runDate", coalesce(sum(runs.spent), 0) as credits,

@@ -1,7 +1,7 @@
--- Reads a run's figures. Queries that were not asked or that reused older answers do not count. Time counts as paused
--- while no query in the run could be bought, including the time between the last call and a reopening of the run. An
--- account is available from its first to its last call in the run, except during stops. A stop counts only while no
--- account was available, because another account may take over.
+-- Reads a run's figures. Queries that were not asked or that reused older answers are excluded. The run counts as
+-- paused while none of its queries could be bought, including the time between the last call and the reopening of the
+-- run. An account is available from its first call in the run to its last call, except during stops. A stop counts only
+-- while no account was available, because another account could otherwise take over.
 select
   runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
   paused.minutes as paused_minutes
@@ -45,7 +45,8 @@ cross join lateral (
     select used.*, coalesce(stopped.times, '{}') as stopped
     from used
     left join lateral (
-      -- A stop with an end date blocks no call after that date, even if no worker has lifted the stop yet.
+      -- A stop with an end time does not block calls after that time, even if no worker has lifted
+      -- the stop yet.
       select range_agg(tstzrange(stops.since, greatest(stops.since, coalesce(least(stops.cleared_at, stops.until), 'infinity')))) as times
       from stops
       where stops.account_id = used.account_id

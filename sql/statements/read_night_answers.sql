@@ -1,7 +1,7 @@
 -- Reads the answers that a run bought, in order of query id, after query :after. Each row has a number for each page in
 -- the answer's top ten, the share of domains that belong to other countries, and up to :most older answers from days
--- before :date, newest first. An older answer is packed as its day, whether it is trusted, the number of its pages, and
--- a number for each page.
+-- before :date, newest first. Each older answer is packed into bytes: its day, whether it is
+-- trusted, its number of pages, and a number for each page.
 select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
 from (
   select tasks.query_id, tasks.search_id

@@ -1,4 +1,5 @@
--- Reads a page's positions under all spellings of its address, newest first. Parameters: :key (of the page), :since,
+-- Reads a page's positions under all spellings of its address, newest first. Parameters: :key (key of the page),
+-- :since,
 -- :until (date), :most (integer).
 select
   shown."runDate", shown."queryId", queries.q, analysis.variant_of(queries.id) as variant, shown.position,

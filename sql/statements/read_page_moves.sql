@@ -1,10 +1,10 @@
 -- Reads a page's position changes between two days, under all spellings of its address, largest gains and losses first.
--- Parameters: :key (of the page), :since, :until (date).
+-- Parameters: :key (key of the page), :since, :until (date).
 with moves as materialized (
   select *
   from analysis.page_changes(:since::date, :until::date) as changes
   where changes.page = analysis.page_name(:key::text)
-    -- The last known answer on a day may be a month old.
+    -- The last known answer on a given day may be a month old.
     and changes.query_id = any (array(
       select analysis.queries_showing(
         array[analysis.page_name(:key::text), 'www.' || analysis.page_name(:key::text)],

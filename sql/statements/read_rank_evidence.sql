@@ -1,5 +1,5 @@
--- Reads the newest answers to the given queries, one per day, oldest first. Includes days up to :date, and later days
--- that were already checked for alerts. Parameters: :queries (uuid[]), :date, :limit (answers per query).
+-- Reads the newest answers to the given queries, with one answer per day, oldest first. Includes days up to :date, and
+-- later days that were already checked for alerts. Parameters: :queries (uuid[]), :date, :limit (answers per query).
 select distinct on (found.query_id, found.run_date)
   found.query_id, found.search_id, found.run_id, found.run_date, found.depth, found.origin, found.api,
   found.features
@@ -9,7 +9,7 @@ cross join lateral (
     searches.query_id, searches.id as search_id, searches.fetched_at, runs.id as run_id, runs.run_date,
     coalesce(searches.depth, 0) as depth, searches.origin, searches.api,
     array(
-      -- Non-empty blocks that the specification does not name.
+      -- Non-empty blocks that the specification does not define.
       select key
       from jsonb_each(case when jsonb_typeof(searches.extra) = 'object' then searches.extra else '{}' end)
       where value not in ('null', '[]', '{}', '""', 'false')

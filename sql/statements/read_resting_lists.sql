@@ -1,4 +1,4 @@
--- Reads the adaptive lists, each with its newest decision and its results over its newest nights.
+-- Reads the adaptive lists, each with its newest decision and the results of its newest nights.
 -- Parameter: :nights (number of nights).
 select
   list, max(run_date) as run_date,

@@ -1,6 +1,6 @@
--- Reads the newest days on which all runs of a list have been judged and none is suspect, newest first. Includes days
--- up to :until, and later days that were already checked for alerts. Parameters: :until (date), :list (its name, or
--- null for any list), :limit.
+-- Reads the newest days on which all runs of a list have been judged and no run is suspect, newest first. Includes days
+-- up to :until, and later days that were already checked for alerts. Parameters: :until (date), :list (name of the
+-- list, or null for any list), :limit.
 select runs.run_date
 from runs
 join lists on lists.id = runs.list_id

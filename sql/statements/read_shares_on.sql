@@ -14,10 +14,10 @@ from (
     and query_tags.tag = :tag
 ) as asked
 cross join unnest(:domains::text[]) as wanted (domain)
--- A domain that ranks for no query has no row, unless it is one of our domains.
+-- A domain that does not rank for any query has no row, unless it is one of our domains.
 left join analysis.share_of_voice as held
   on held.run_date = :date::date
   and held.tag = :tag
   and held.domain = wanted.domain
--- If all queries were skipped, there is no new share.
+-- If all queries were skipped, no new share is computed.
 where asked.fresh > 0;

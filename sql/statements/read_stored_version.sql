@@ -1,6 +1,6 @@
--- Reads the version of the stored days in a period. As long as the version stays the same, so do the figures. The
--- version is null if a day in the period, or the last known answers on a compared day, are not stored. Parameters:
--- :since, :until, :compared (the earlier compared day; date).
+-- Reads the version of the stored days in a period. The figures change only if the version changes. The version is null
+-- if a day in the period or the last known answers on a compared day are not stored. Parameters: :since, :until,
+-- :compared (the earlier compared day; date).
 select case
   when analysis.keywords_kept(:compared::date, 31) is not null
     and analysis.keywords_kept(:until::date, 31) is not null

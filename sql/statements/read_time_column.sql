@@ -1,4 +1,5 @@
--- Finds the column with the time of each row in a table or view: the first of the given names that exists. Parameters:
+-- Finds the column of a table or view that holds the time of each row: the first of the given names that exists.
+-- Parameters:
 -- :relation (quoted name), :times (text[]).
 select attname as name
 from pg_attribute

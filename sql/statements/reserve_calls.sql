@@ -1,9 +1,9 @@
--- Reserves calls: writes an admission decision, but only if nothing on which the decision depends has changed.
+-- Reserves calls by writing an admission decision, but only if nothing on which the decision depends has changed.
 -- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number of known
 -- prices in a class), :most_given_up (maximum number of tasks to end in one statement when a run's budget is used up),
 -- :lost_ms (time within which a lost answer may still arrive). Returns whether the decision was written, along with the
--- new calls and their tasks. Lock order: the statements before this one lock accounts, runs and lists, each by id. This
--- statement then locks calls and tasks. Large tables are read by arrays of keys, because a join to the reservation
+-- new calls and their tasks. Lock order: the preceding statements lock accounts, runs and lists, each in order of id.
+-- This statement then locks calls and tasks. Large tables are read by arrays of keys, because a join to the reservation
 -- document may scan the whole table.
 with given as materialized (
   select
@@ -63,7 +63,8 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs whose own budget or list budget has been changed, or drawn on by another account or run, since the decision.
+-- Runs whose budget or list budget was changed, or used by another account or run, after the
+-- decision.
 changed_runs as (
   select w.run
   from given
@@ -129,7 +130,7 @@ fits as materialized (
       or grants = 0
       or probe
       or case
-          -- External spend lowers the balance too, in addition to the bills of our calls.
+          -- External spend lowers the balance in addition to the cost of our calls.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
@@ -227,7 +228,7 @@ updated_reused_tasks as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
--- Tasks that their run's budget does not cover: the tasks that were read, and the run's next tasks. The number of tasks
+-- Tasks that the run's budget does not cover: the tasks that were read, and the run's next tasks. The number of tasks
 -- is limited, because other reservations wait for this statement. Later reservations end the remaining tasks.
 unaffordable_tasks as (
   select t.id
@@ -284,7 +285,7 @@ updated_spent_tasks as (
       else 'the budget of the run is used up'
     end
   from given
-  -- This condition comes first, because usually no run has used up its budget.
+  -- This condition comes first, because in most cases no run has used up its budget.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
     and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))

@@ -1,5 +1,5 @@
--- Reads the largest position changes for the queries in a run on the run date. If there are own domains on that day,
--- only their changes are read.
+-- Reads the largest position changes for the queries in a run on the run date. If own domains are
+-- set for that day, only the changes of these domains are read.
 with ours as materialized (
   select distinct domain
   from analysis.ours_on(:date::date)

@@ -1,4 +1,4 @@
--- Stores the pages named in a day's answers, for each query.
+-- Stores the pages shown in a day's answers, for each query.
 insert into seen_pages (page_id, query_id)
 select distinct organic_results.page_id, observations.query_id
 from analysis.observations

@@ -1,11 +1,13 @@
--- Settles calls: writes the effects of finished calls on their account, on prices, tasks and runs. A test compares this
--- statement with the same rules in TypeScript (`apply` in test/core/ledger/settle-model.ts). Parameters: :settlement
--- (jsonb, `Settlement` in src/core/ledger/settle.ts, with calls and tasks by id), and constants of
--- src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
--- :external_calls, :oldest_sighting_ms. Fails with QM001 if a call or a task has changed since it was read. The caller
--- then computes the settlement again. Lock order: the statements before this one lock facts, then the account, then its
--- runs by id. This statement then locks calls and tasks. Each row looks up its entry in the document by id, because a
--- join would compare every row with every entry.
+-- Settles calls by writing the effects of finished calls on their account, prices, tasks and runs.
+-- A test compares this statement with the same rules in TypeScript (`apply` in
+-- test/core/ledger/settle-model.ts). Parameters: :settlement (jsonb, `Settlement` in
+-- src/core/ledger/settle.ts, with calls and tasks by id), and constants of
+-- src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms,
+-- :first_external_calls, :external_calls, :oldest_sighting_ms. Fails with QM001 if a call or a task
+-- has changed since it was read. The caller then computes the settlement again. Lock order: the
+-- preceding statements lock facts, then the account, then its runs in order of id. This statement
+-- then locks calls and tasks. Each row looks up its entry in the document by id, because a join
+-- would compare every row with every entry.
 with given as materialized (
   select
     it,
@@ -35,9 +37,10 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- Judges a key that has not reported a balance before. If the balance is possible for this account, the new key belongs
--- to the same account. Otherwise, the new key replaces the earlier key. If the earlier key is still in use, the new key
--- is foreign, and its balances are ignored.
+-- Checks a key for which no balance has been reported yet. If the balance is possible for this
+-- account, the new key belongs to the same account. If the balance is not possible for this
+-- account, the new key replaces the earlier key. If the earlier key is still in use, the new key is
+-- foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -76,7 +79,7 @@ key_check as materialized (
         - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
   ) bounds
 ),
--- The balance reported by the call that started last counts, even if another balance arrives later.
+-- The balance reported by the call that started last is used, even if another balance arrives later.
 account_before as materialized (
   select
     a.*,
@@ -98,7 +101,8 @@ account_before as materialized (
   from given
   cross join key_check
   join accounts a on a.id = given.account
-  -- A foreign key's balances are ignored, so the account's balance never includes the cost of that key's answers.
+  -- Balances reported for a foreign API key are ignored, so the account's balance never includes the cost of answers
+  -- bought with that key.
   cross join lateral (
     select (change ->> case when is_foreign then 'used' else 'untold' end)::bigint as untold_used
   ) untold
@@ -106,7 +110,7 @@ account_before as materialized (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
--- If the API reported that no credits are left, the balance is 0, unless a call that started later reported a balance.
+-- If the API reported that no credits were left, the balance is 0, unless a call that started later reported a balance.
 balance_after as materialized (
   select
     account_before.*,
@@ -120,7 +124,7 @@ balance_after as materialized (
     end as seen_at,
     case when d.drained then 0 when newer then remaining else obs_remaining end as seen_remaining,
     newer and (next_told_seq is null or newest_seq > next_told_seq) as turned,
-    -- If credits were added to an account at its floor, earlier balances no longer count.
+    -- If credits were added to an account at its floor, earlier balances are no longer used.
     newer and account_before.drained_floor is not null and remaining > obs_remaining as risen
   from given
   cross join account_before
@@ -222,7 +226,7 @@ bounds as materialized (
   full join new_costs l on l.class = o.class
 ),
 -- Credits held for calls with an unknown outcome. A balance from a call that started long enough after a lost call
--- includes the lost call's cost. Until then, at most the current price of the class is held.
+-- includes the lost call's cost. Until that balance is reported, at most the current price of the class is held.
 held as materialized (
   select
     c.id,
@@ -249,8 +253,9 @@ updated_held_calls as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
--- Only external spend lowers the sum of the balance and all bills. A call whose bill is not known yet may have cost as
--- much as its reservation, but no more than the most expensive call so far.
+-- Only external spend lowers the sum of the balance and all billed credits. A call whose cost is
+-- not known yet may have cost as much as its reservation, but no more than the most expensive call
+-- so far.
 external as materialized (
   select
     newer and is_known and external_ended is not null as measured,
@@ -305,7 +310,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The permission to probe ends when the probe has reported the balance. Answers to earlier calls do not end the
+    -- Permission to probe ends when a probe has reported the balance. Answers to earlier calls do not end the
     -- permission.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
@@ -332,7 +337,7 @@ updated_account as (
     replay_ms = case when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
-      -- All refused keys are stored, because a key that is not stored would be tried again and again.
+      -- All refused keys are stored, because a key that is not stored would be tried repeatedly.
       else array(
         select jsonb_array_elements_text(change -> 'refused_keys')
         union
@@ -369,7 +374,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- The API has answered a call with this key, so the stop ends.
+-- The API has answered a call made with this key, so the stop ends.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'
@@ -384,8 +389,8 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged at any time until now. No call may end before its start, even if the
-    -- database clock was set back.
+    -- A repeated call may have been charged at any time until now. The end time of a call must not be before its start
+    -- time, even if the database clock was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
@@ -397,7 +402,7 @@ updated_calls as (
         case when c ->> 'outcome' = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
         coalesce((c ->> 'http_status')::integer, calls.http_status),
         (c ->> 'credits_used')::integer,
-        -- A foreign key reports the balance of another account.
+        -- An answer to a call with a foreign API key reports the balance of another account.
         case when not (select is_foreign from key_check) then (c ->> 'credits_remaining')::bigint end,
         c ->> 'error_code',
         c ->> 'error_message'
@@ -436,7 +441,8 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions of the amounts held for lost calls, except for calls whose cost a balance already includes.
+      -- Reductions in the amounts held for lost calls, except calls with a cost that is already
+      -- included in a balance.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

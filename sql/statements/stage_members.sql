@@ -1,5 +1,5 @@
--- Adds the members of list :list, as last read, to :"wanted", from which tasks are made. :labels holds the labels that
--- have a share of the credits.
+-- Adds the members of list :list, as last read, to :"wanted", from which tasks are created. :labels
+-- holds the labels that have a share of the credits.
 insert into :"wanted" (line, id, priority, weight, num, device, every_days, max_age_ms, share)
 select
   row_number() over (order by member.priority, member.query_id), query.id, member.priority,

@@ -1,9 +1,9 @@
 -- Stores a batch of bodies and their answers; existing rows stay unchanged. Parameters: one array for each column,
 -- named :TABLE_COLUMN. The arrays of one table have equal lengths. The arrays are unnested in the select list, which
 -- produces rows one by one, whereas `from` would materialize all rows first. Lock order: dictionaries before facts, and
--- the rows of each dictionary by id. All writers follow this order, which prevents deadlocks. An answer is always dated
--- between the start of its call and this statement, even if a clock is wrong, because its age decides whether the query
--- is bought again.
+-- the rows of each dictionary in order of id. All writers follow this order, which prevents deadlocks. Even if a clock
+-- is wrong, an answer is dated between the start of its call and this statement, because the age of the answer
+-- determines whether the query is bought again.
 with new_domains as (
   insert into domains (id, host, site)
   select
@@ -55,7 +55,7 @@ new_raw_answers as (
       unnest(:raw_answers_received_ms::float8[]) as received_ms, unnest(:raw_answers_truncated::boolean[]) as truncated, unnest(:raw_answers_body::bytea[]) as body
   ) as given
   order by call_id
-  -- The answer to a repeated call replaces an earlier response that was not an answer.
+  -- The answer to a repeated call replaces an earlier response that contained no answer.
   on conflict (call_id) do update
   set status = excluded.status, received_at = excluded.received_at, truncated = excluded.truncated, body = excluded.body
   where not exists (select from searches where searches.id = excluded.call_id)
@@ -87,7 +87,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Leaves out the rows of existing answers. Usually, all answers are new, and no row is checked.
+-- Excludes the rows of existing answers. Usually, all answers are new, so no row is checked.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

@@ -1,6 +1,8 @@
--- Stores the final lines of each statement, which no open call can change. Needs a "repeatable read" transaction.
+-- Stores the final lines of each statement, which no open call can change. Must run in a
+-- "repeatable read" transaction.
 with locked as (
-  -- A transaction that changes a call updates the same row, so it waits for this transaction or makes it fail.
+  -- A transaction that changes a call updates the same row, so either that transaction waits or
+  -- this transaction fails.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts
@@ -28,7 +30,7 @@ marks as (
     select distinct on (account_id) account_id, line, last_seq, next_seq
     from fresh
     where last_seq is not null
-      -- A call in flight may overlap with an explained call.
+      -- A call in flight may overlap an explained call.
       and not exists (
         select
         from calls

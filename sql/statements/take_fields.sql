@@ -1,6 +1,6 @@
--- Records the undocumented fields in the answers bought by run :run (bigint). Returns the fields that no earlier answer
--- from the same API had. Answers from open runs, or from runs read together with this run (:together, bigint[]), do not
--- count as earlier answers.
+-- Records the undocumented fields in the answers bought by run :run (bigint). Returns the fields that did not occur in
+-- any earlier answer from the same API. Answers from open runs, or from runs read together with this run (:together,
+-- bigint[]), do not count as earlier answers.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks
@@ -45,7 +45,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- Fields that older answers already had are not new, even if they had not been recorded yet.
+-- Fields that already occurred in older answers are not new, even if these fields had not been recorded yet.
 where not exists (
     select
     from searches as earlier

@@ -1,6 +1,6 @@
--- Records the events since :since (timestamptz) of the kinds :kinds (text[]) as notices, unless they have a notice
--- already. Nights of a schedule with the same outcome share the notice for the newest night. :alerts is the command
--- that lists alerts.
+-- Records the events of the kinds in :kinds (text[]) since :since (timestamptz) as notices, unless
+-- they already have a notice. Nights of a schedule with the same outcome share the notice for the
+-- newest night. :alerts is the command that lists alerts.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -123,7 +123,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- If a person changed the rule, no notice about its alerts is needed.
+      -- If a person changed the rule, its alerts need no notice.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or removed'

@@ -1,5 +1,5 @@
--- Reads since when open tasks have had no live worker. Returns no row if that is less than :for_ms ago, or if a notice
--- about it was already recorded.
+-- Reads the time since which open tasks have had no live worker. Returns no row if this time is
+-- less than :for_ms milliseconds ago, or if a notice about this period has already been recorded.
 with began as (
   select greatest(
     (select max(coalesce(stopped_at, lease_until)) from workers),

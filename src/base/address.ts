@@ -2,10 +2,7 @@
 
 import { domainToASCII } from 'node:url'
 
-/**
- * Parses a URL, or returns null if it is not valid. On Node 20 and 22, `URL.canParse` rejects host names with umlauts
- * after about 1,000 calls.
- */
+/** Parses a URL, or returns null. On Node 20 and 22, `URL.canParse` rejects umlauts in hosts after some 1,000 calls. */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
     return new URL(text, base)
@@ -20,7 +17,7 @@ export function isLoopback(hostname: string): boolean {
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-/** True if the request came through a proxy. The client may then be on any host. */
+/** True if the request came through a proxy. A proxied client may be on any host. */
 export function isForwarded(header: (name: string) => string | undefined): boolean {
   return forwarding.some((name) => header(name) !== undefined)
 }
@@ -34,14 +31,14 @@ export function maskPassword(text: string): string {
 // Path of the search endpoint, which is added to the base address.
 const endpoint = /\/v1\/search\/*$/
 
-/** Lists what is wrong with an API URL. Messages quote only the host and path, because other parts may contain keys. */
+/** Lists the errors in an API URL. Messages quote only the host and path, because other parts may contain keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const named = url.username !== '' || url.password !== ''
   if (named || url.searchParams.has('api_key')) {
-    const place = named ? `a name or a password before ${url.host}` : 'the parameter api_key'
+    const place = named ? `a user name or password before ${url.host}` : 'the parameter api_key'
     problems.push(
-      `SEARCH_API_URL: expected an address without a key in it, got an address with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
+      `SEARCH_API_URL: expected an address without a key, got an address with ${place}; set SEARCH_API_KEY, which is sent only in a header`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -116,7 +113,8 @@ const longest = 253
 
 /** Converts a host name to ASCII: bücher.de becomes xn--bcher-kva.de. Any other text is returned unchanged. */
 export function asciiHost(host: string): string {
-  // Nearly every host is already ASCII. The converter would treat 1.2 as an address and drop anything after a slash.
+  // Nearly all host names are already ASCII. The converter would treat `1.2` as an IP address and drop anything after
+  // a slash.
   if (/^[ -~]*$/.test(host) || /[\s/\\?#%:@]/.test(host) || host.length > longest) return host
   const ascii = domainToASCII(host)
   return ascii === '' ? host : ascii

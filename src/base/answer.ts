@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** Where an answer came from. Test and sandbox answers are never shown as live. */
+/** Source of an answer. Test and sandbox answers are never shown as live. */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {
@@ -27,7 +27,7 @@ export interface Entity {
   readonly type: string | null
 }
 
-/** A cluster or a related search: its id, and its label or text. */
+/** Id of a cluster or related search, with its label or text. */
 export interface Term {
   readonly id: string
   readonly text: string
@@ -66,7 +66,7 @@ export interface Answer {
   /** Greatest position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
-  /** Reason why the body could not be parsed as an answer to the query, or null. With a reason, all lists are empty. */
+  /** Reason why the body is not a readable answer to the query, or null. If there is a reason, all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -77,17 +77,17 @@ export interface Answer {
   readonly features: readonly Placed<Feature>[]
 }
 
-/** Prefix of `parse_error` if the database rejected the rows of a readable answer. A reparse can store these rows. */
+/** Prefix of `parse_error` if the database rejected a readable answer's rows. A reparse can store the rejected rows. */
 export const refusedRows = 'the tables refused its rows: '
-/** Prefix of `parse_error` if the API rejected the query but charged for it. The code and message follow. */
+/** Prefix of `parse_error` if the API rejected the query but charged for it. The API's code and message follow it. */
 export const paidRefusal = 'the API refused it, and charged for it: '
-/** Prefix of `parse_error` if the answer is for a different query. The text of that query follows. */
+/** Prefix of `parse_error` if the answer is for a different query. The other query's text follows the prefix. */
 export const otherQuery = 'it answers another query: '
 
-/** Reason why an answer has no rows: a charged refusal, an answer to a different query, or an unusable body. */
+/** Reason why an answer has no rows: a refusal that was charged, an answer to another query, or an unusable body. */
 export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
 
-/** Classifies `parse_error`, or returns null if the answer has no flaw. */
+/** Classifies `parse_error`, or returns null if there is no error. */
 export function flawOf(parseError: string | null): Flaw | null {
   if (parseError === null) return null
   if (parseError.startsWith(paidRefusal)) return 'paid_refusal'

@@ -101,7 +101,7 @@ const leasePerTimeout = 1.5
 
 class SettingsReader {
   readonly problems: string[]
-  /** File that the API key was read from, or null if there is none. */
+  /** File that the API key was read from, or null if no file was read. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: Layers
@@ -152,7 +152,7 @@ class SettingsReader {
     }
     if (url !== undefined && !keyGiven && this.sources.get('SEARCH_API_KEY')?.shown === '') {
       this.problems.push(
-        'SEARCH_API_KEY: expected a key because SEARCH_API_URL is set, got nothing; set it or SEARCH_API_KEY_FILE',
+        'SEARCH_API_KEY: expected a key because SEARCH_API_URL is set, got nothing; set the key or SEARCH_API_KEY_FILE',
       )
     }
     if (url !== undefined) this.problems.push(...addressProblems(url))
@@ -200,7 +200,7 @@ function readDotenv(): Layer {
     const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
     const broken = linesWithoutValue(text)
     const rest = text.split('\n').filter((line) => !broken.includes(line))
-    // The parser drops a last line that lacks its closing quote, so one more line is appended.
+    // The parser drops the last line if its closing quote is missing, so one more line is appended.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
     // Lines without a value get names that no setting can have, so that they are reported.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
@@ -209,7 +209,7 @@ function readDotenv(): Layer {
   }
 }
 
-/** Finds lines without "=". Some Node releases silently drop such lines, or also lose the following line. */
+/** Finds lines without "=". Some Node releases silently drop lines without "=", and may lose the next line too. */
 function linesWithoutValue(text: string): string[] {
   const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
   return text
@@ -292,7 +292,7 @@ function brokenLine(name: string): string[] {
   })
   if (found === undefined) return []
   return [
-    `${found}: expected NAME=value on a line of its own in .env, got other text on that line or the line before`,
+    `${found}: expected NAME=value on a separate line in .env, got other text on that line or on the previous line`,
   ]
 }
 

@@ -1,6 +1,6 @@
 // Writes rows as CSV.
 
-/** Value of a cell. No spreadsheet evaluates a cell that this module writes. */
+/** Value of a cell. Cells are written so that spreadsheets do not evaluate them. */
 export type Cell = string | number | bigint | boolean | Date | null | undefined
 
 export interface CsvOptions {

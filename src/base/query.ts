@@ -8,7 +8,7 @@ export type Device = (typeof devices)[number]
 declare const brand: unique symbol
 type QueryKey = string & { readonly [brand]: 'QueryKey' }
 
-/** A distinct request. A null parameter is not sent, and counts as different from every value. */
+/** A distinct request. A null parameter is not sent, and is distinct from every value. */
 export interface Query {
   readonly q: string
   readonly location: string | null
@@ -21,7 +21,7 @@ export interface Query {
 /** Default of `num`, the only parameter with a default. `num` is always sent, so that the price is known. */
 export const defaultNum = 10
 
-/** Query priorities. The highest number is the least urgent. */
+/** Query priorities. The highest number means the lowest urgency. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
 // Invisible characters to remove. Persian, Hindi and emoji need the zero-width joiner and non-joiner.
@@ -47,12 +47,12 @@ export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** Returns the part of the key's input that follows the text. Equal parameters give equal parts. */
+/** Returns the part of the key's input that follows the text. Equal parameters always produce the same part. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
 
-/** Computes a key from text and tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
+/** Computes a key from the text and the tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
 export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
@@ -75,7 +75,7 @@ export function contentId(kind: string, ...parts: readonly string[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Returns the same id as `contentId`, but as 16 characters, one for each byte, which halves the work. */
+/** Returns the same id as `contentId` in half the time, as 16 characters, one per byte. */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }

@@ -4,7 +4,10 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The program's folder, with `sql/`, `inputs/` and `package.json`, for a start from sources or from `dist`. */
+/**
+ * The program's folder, with `sql/`, `inputs/` and `package.json`, whether the program runs from sources or from
+ * `dist`.
+ */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 /** True if a package manager installed the program. User files must not be written to an installed package. */
@@ -22,6 +25,7 @@ export const workplace = installed ? process.cwd() : root
 function findRoot(folder: string): string {
   if (existsSync(join(folder, 'package.json'))) return folder
   const above = dirname(folder)
-  if (above === folder) throw new Error('expected a package.json above the program, got none')
+  if (above === folder)
+    throw new Error('expected a package.json in a folder above the program, got none')
   return findRoot(above)
 }

@@ -44,7 +44,7 @@ export class Secret {
 
 const keyShape = /sk_(live|test)_[A-Za-z0-9_-]+/g
 
-/** Removes everything that looks like a key from a text. */
+/** Removes anything that looks like a key from a string. */
 export function scrub(text: string, secrets: readonly Secret[] = []): string {
   let clean = text.replace(keyShape, 'sk_$1_…')
   for (const secret of secrets) {

@@ -98,32 +98,35 @@ export const settings = {
     website('https://api.example.com'),
     'give the base address, without /v1/search',
   ),
-  // A line break in a key would end the header, and fetch libraries quote such a key in their error message.
+  // A line break in a key would end the header, and fetch libraries quote the key in their error message.
   SEARCH_API_KEY: setting(
     z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     'copy the key again from where it was issued',
   ),
   SEARCH_API_KEY_FILE: setting(z.string(), 'name a readable file that contains the key'),
-  DATABASE_URL: setting(postgres('user'), 'leave it unset for the embedded Postgres'),
+  DATABASE_URL: setting(postgres('user'), 'leave it unset to use the embedded PostgreSQL'),
   MILL_REPLICA_URL: setting(
     postgres('user'),
-    'a standby of DATABASE_URL; leave it unset to read from DATABASE_URL',
+    'a standby server of the database in DATABASE_URL; leave it unset to read from DATABASE_URL',
   ),
   MILL_ANALYST_URL: setting(
     postgres('analyst'),
-    `${npmRun('migrate --')} --analyst NAME prints it; leave it unset to query as the user of DATABASE_URL`,
+    `${npmRun('migrate --')} --analyst NAME prints the address; leave it unset to query as the user of DATABASE_URL`,
   ),
   REDIS_URL: setting(
     z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText }),
-    'leave it unset to queue on Postgres',
+    'leave it unset to use PostgreSQL for the queue',
   ),
   MILL_HOME: setting(z.string(), 'name a writable folder', join(workplace, '.querymill')),
-  MILL_ACCOUNT: setting(z.string(), 'any name; workers with the same name share one balance'),
+  MILL_ACCOUNT: setting(
+    z.string(),
+    'any account name; workers with the same account name share one balance',
+  ),
   MILL_CREDIT_FLOOR: setting(whole(0), 'credits that must stay in the account', '100'),
   MILL_CONCURRENCY: setting(whole(1, 1000), 'calls in flight per worker', '8'),
   MILL_MAX_IN_FLIGHT: setting(
     whole(1),
-    'calls in flight across all workers; leave it unset for no limit',
+    'maximum calls in flight across all workers; leave it unset for no limit',
   ),
   MILL_RATE_LIMIT: setting(
     z
@@ -131,19 +134,19 @@ export const settings = {
       .regex(/^\d+(\.\d+)?$/, { error: rateText })
       .transform(Number)
       .refine((value) => value >= 0.00001, { error: rateText }),
-    'calls per second across all workers; leave it unset for no limit',
+    'maximum calls per second across all workers; leave it unset for no limit',
   ),
   MILL_TIMEOUT_MS: setting(whole(1, 600_000), 'milliseconds for one call', '30000'),
   MILL_MAX_AGE: setting(
     duration('a duration like 12h, 90m or 0, at most 36500d'),
-    'answers younger than this are reused; 0 reuses none',
+    'answers younger than this are reused; 0 disables reuse',
     '12h',
   ),
   MILL_DAILY_BUDGET: setting(whole(1), 'credits per day; leave it unset for no limit'),
   MILL_MONTHLY_BUDGET: setting(whole(1), 'credits per month; leave it unset for no limit'),
   MILL_UNKNOWN: setting(
     z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
-    'hold: never buy again what may already have been charged',
+    'hold: never buy a query again if it may already have been charged',
     'retry',
   ),
   MILL_RENEWAL: setting(
@@ -153,7 +156,7 @@ export const settings = {
       context.addIssue({ code: 'custom', message: cronText })
       return z.NEVER
     }),
-    'when the plan renews; leave it unset if you do not know',
+    'time when the plan renews; leave it unset if unknown',
   ),
   MILL_PROBE_EVERY: setting(
     duration('a duration of at least 1s, like 1h', 1_000),
@@ -166,7 +169,7 @@ export const settings = {
   ),
   MILL_STALL_MS: setting(
     whole(1000, longestMs),
-    'a drain that receives only rate-limit responses ends after this long',
+    'a drain that receives only rate-limit responses ends after this time',
     '600000',
   ),
   MILL_ZONE: setting(
@@ -182,7 +185,7 @@ export const settings = {
   MILL_METRICS_PORT: setting(whole(0, 65_535), 'leave it unset for no metrics'),
   UPSTREAM: setting(
     z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
-    'where the search service gets answers for live keys',
+    "source of the search service's answers for live keys",
     'local',
   ),
   SEARXNG_URL: setting(
@@ -208,7 +211,8 @@ export const settings = {
   MILL_WEBHOOK: setting(website('https://chat.example.com/hook'), 'leave it unset for no notices'),
   MILL_WEBHOOK_SECRET: setting(
     z.string().regex(secretShape, {
-      error: 'whsec_ and at least 24 bytes in base64, or one word of at least 24 characters',
+      error:
+        'whsec_ followed by at least 24 bytes in base64, or one word of at least 24 characters',
     }),
     'the receiver needs the same value to verify signatures',
   ),
@@ -223,7 +227,7 @@ export const settings = {
   ),
   MILL_UNATTENDED: setting(
     duration('a duration like 30m, or 0'),
-    'open tasks without a worker are reported after this long; 0 means never',
+    'open tasks without a worker are reported after this time; 0 disables the report',
     '30m',
   ),
 }

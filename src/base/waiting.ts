@@ -5,7 +5,7 @@ import { setTimeout as timer } from 'node:timers/promises'
 /** Returned by `within` if the promise did not settle in time. */
 export const late = Symbol('late')
 
-/** Awaits a promise until a time limit or a signal, and then returns `late`. The promise itself continues. */
+/** Awaits a promise, but returns `late` at the time limit or on a signal. The promise itself is not cancelled. */
 export function within<T>(
   promise: Promise<T>,
   { ms, signal }: { ms: number; signal?: AbortSignal },
@@ -37,7 +37,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Time limit for closing each resource. Resources that are still open are closed by the end of the process. */
+/** Time limit for closing each resource. Resources that are still open are closed when the process ends. */
 const patienceMs = 30_000
 
 /** Closes all resources in reverse order of opening, and reports all failures together. */
@@ -56,7 +56,7 @@ export class Closers {
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
       try {
         const closed = await within(closer.close(), { ms: patienceMs })
-        if (closed === late) throw new Error(`${closer.name} took longer than 30 s`)
+        if (closed === late) throw new Error(`${closer.name} took longer than 30 s to close`)
       } catch (cause) {
         failures.push(new Error(`expected ${closer.name} to close`, { cause }))
       }
@@ -68,9 +68,9 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after all earlier callers have had a turn of the event loop. Hundreds of answers are thus parsed in separate
- * turns, with PostgreSQL's replies read in between. A transaction that waits for a reply may have locked a row that all
- * workers need.
+ * Resolves after all earlier callers have had a turn of the event loop. Hundreds of answers are parsed in separate
+ * turns, and PostgreSQL's replies are read between turns. A transaction that waits for a reply may have locked a row
+ * that all workers need.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

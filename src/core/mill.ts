@@ -40,11 +40,11 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** Name in `pg_stat_activity`. */
   readonly name: string
-  /** Number of database connections, without the queue's own pool. */
+  /** Number of database connections, excluding the queue's own pool. */
   readonly connections?: number
   /** True if the process repeats the same statements, which all look up rows by key. */
   readonly byKey?: boolean
-  /** True if the process only reads. The database then rejects all changes. */
+  /** True if the process only reads. The database rejects all changes by a read-only process. */
   readonly reading?: boolean
   /** True if the process reads for analysts, and should use the replica if there is one. A replica may lag slightly. */
   readonly behind?: boolean
@@ -52,7 +52,7 @@ interface MillOptions {
 
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** Opens the components. A configured database must already be migrated; the embedded one is started and migrated. */
+/** Opens the components. A configured database must already be migrated. The embedded one is started and migrated. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
@@ -90,7 +90,7 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
-  // A read-only command's connections cannot migrate, so this function opens its own pool.
+  // A read-only command's connections cannot run migrations, so this function opens its own pool.
   const pool = openPool(url, { name: 'migrate', max: 2 })
   try {
     await migrateAll(pool, url)

@@ -36,7 +36,7 @@ export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   )
   const guarded = place.password === null ? '' : ', protected by its password'
   if (options.json === true) printJson({ url: desk.url, port: desk.port })
-  else say(`the desk is at ${desk.url}${guarded}; Ctrl-C stops it`)
+  else say(`the desk is at ${desk.url}${guarded}; press Ctrl-C to stop it`)
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }

@@ -29,7 +29,7 @@ export type HostGuard = ReturnType<typeof hostGuard>
 export function hostGuard(host: string, publicUrl: URL | null, sessions: Sessions | null) {
   const names = namesOf(host, publicUrl)
   return {
-    /** Null if there is no password. The desk then serves only this machine. */
+    /** Null if no password is set. Without a password, the desk serves only clients on this machine. */
     sessions,
     /** True if the desk is reached over TLS. */
     secure: publicUrl?.protocol === 'https:',
@@ -38,7 +38,7 @@ export function hostGuard(host: string, publicUrl: URL | null, sessions: Session
       const named = hostOf(c.req.header('host'))
       if (named === null || !(isLoopback(named) || names.has(named))) {
         throw refused(
-          'The desk does not accept this host name; open the address that it printed when it started.',
+          'The desk does not accept this host name; open the address that was printed when the desk started.',
         )
       }
       const origin = c.req.header('origin')
@@ -55,7 +55,7 @@ export function hostGuard(host: string, publicUrl: URL | null, sessions: Session
       if (c.req.method === 'GET' && target === 'navigate document') return
       throw refused('The desk refuses requests from other sites.')
     },
-    /** Throws if the visitor may not read. Returns false if the visitor must first sign in with the password. */
+    /** Throws if the visitor may not read pages. Returns false if the visitor must first sign in with the password. */
     admits: (c: Context<DeskEnv>): boolean => {
       if (sessions !== null) return sessions.knows(c)
       if (!isForwarded((name) => c.req.header(name))) return true
@@ -66,12 +66,12 @@ export function hostGuard(host: string, publicUrl: URL | null, sessions: Session
       const site = c.req.header('sec-fetch-site')
       const origin = c.req.header('origin')
       if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
-      throw refused('The form was not sent from a page of the desk.')
+      throw refused('The form was not sent from a desk page.')
     },
   }
 }
 
-/** Host names under which the desk is reachable, apart from loopback names. */
+/** Host names under which the desk is reachable, other than loopback names. */
 function namesOf(host: string, publicUrl: URL | null): ReadonlySet<string> {
   const everywhere = host === '0.0.0.0' || host === '::'
   const own = everywhere
@@ -213,7 +213,7 @@ export function readPassword(path: string, shown: string): { password: Secret; e
   const line = text.split(/\r?\n/, 1).join('')
   if (line.length < leastLength) {
     throw new Misuse(
-      `expected a password of at least ${leastLength} characters on the first line of ${shown}, got ${line.length} characters; choose a longer one`,
+      `expected a password of at least ${leastLength} characters on the first line of ${shown}, got ${line.length} characters; choose a longer password`,
     )
   }
   return { password: new Secret(line), exposed: (mode & 0o077) !== 0 }

@@ -43,7 +43,7 @@ export function livePages(desk: DeskGround, pages: readonly DeskPage[]) {
       return stream(c, async (sent) => {
         let last = 'retry: 2000\n\n'
         try {
-          // A write ends when the visitor has read it, so no events pile up for a slow visitor.
+          // A write completes when the visitor has received the data, so no events accumulate for a slow visitor.
           await sent.write(last)
           while (!sent.aborted && !closing.signal.aborted && admitted()) {
             const event = await next()
@@ -61,7 +61,7 @@ export function livePages(desk: DeskGround, pages: readonly DeskPage[]) {
   }
 }
 
-/** Reads the parts' HTML by element id, or the reason why the page could not be read. */
+/** Returns the HTML of the page's parts by element id, or the reason why the page could not be read. */
 async function lookAt(desk: DeskGround, page: DeskPage, signal: AbortSignal): Promise<string> {
   const found = { parts: {}, problem: null as string | null }
   try {

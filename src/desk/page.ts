@@ -37,7 +37,7 @@ export async function openReading(
     /** Origins of the answers shown, such as `live,sandbox`. */
     origins,
     suspects,
-    /** Aborted if the visitor leaves before the response. */
+    /** Aborted if the visitor leaves before the response is sent. */
     signal,
     forecast: () => tables.forecast(),
     /** Reads a snapshot of the data that analysts may read, in the read-only role. */
@@ -58,7 +58,7 @@ export async function openReading(
 
 export type PagePlace = Readonly<ReturnType<typeof pagePlace>>
 
-/** The parts of a page's context that its drawing needs. */
+/** The parts of a page's context that are needed to draw the page. */
 export function pagePlace(
   path: string,
   address: PageAddress,

@@ -1,4 +1,4 @@
-// Draws the page that replaces a page that failed.
+// Draws the page that is shown when a page fails.
 
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -32,11 +32,12 @@ export function problemOf(error: unknown): Problem {
     return said(503, 'The tables are not ready', [text, error.message])
   }
   if (codeOf(error) === timedOut) {
-    const text = 'The database took too long to answer for this page. Try a shorter period.'
+    const text = 'The database took too long to load this page. Try a shorter period.'
     return said(503, 'This page took too long', [text])
   }
   if (isAway(error)) {
-    const text = 'The database does not answer. This page reloads automatically when it does.'
+    const text =
+      'The database is not responding. This page reloads automatically when the database responds again.'
     return said(503, 'The database is unreachable', [text, scrubbedReason(error)])
   }
   if (error instanceof MillError)
@@ -49,7 +50,7 @@ function isAway(error: unknown): boolean {
   return troubleOf(error) === 'away' && codeOf(error) !== null
 }
 
-/** With a detail, the page reloads automatically instead of linking to the overview. */
+/** If a detail is given, the page reloads automatically instead of linking to the overview. */
 function said(
   status: Problem['status'],
   title: string,

@@ -11,7 +11,7 @@ export interface PaidSearch {
   readonly key: FoundKey
   readonly search: Search
   readonly gone: AbortSignal
-  /** Time on the `performance.now()` clock by which the request must be answered or given up. */
+  /** Time on the `performance.now()` clock by which the request must be answered or abandoned. */
   readonly deadline: number
   readonly idempotencyKey?: string | undefined
 }

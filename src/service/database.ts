@@ -31,7 +31,7 @@ export async function openTables(connectionString: string, size = 8) {
   }
   // Short statements, such as those for keys and credits, never wait for a search.
   const pool = open(size, '')
-  // The time limit is below a request's deadline, so that no statement outlives the response.
+  // The time limit is shorter than a request's deadline, so that no statement outlives the response.
   const searchOptions = '-c statement_timeout=8000 -c jit=off -c plan_cache_mode=force_generic_plan'
   const searches = open(4, searchOptions)
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
@@ -57,7 +57,7 @@ async function prepare(connectionString: string): Promise<string> {
   })
   try {
     await refusePooler(client)
-    // An arbitrary key: services that start at once migrate one after another.
+    // Arbitrary lock key: services that start at the same time migrate one after another.
     await client.query('select pg_advisory_lock(7361001)')
     await migrate(client)
     return await findTrigrams(client)
@@ -94,7 +94,7 @@ async function migrate(client: pg.Client): Promise<void> {
 }
 
 async function ensureSchema(client: pg.Client): Promise<void> {
-  // Checked first, because a role without the CREATE privilege gets an error even if the schema exists.
+  // The schema is checked first, because a role without the CREATE privilege gets an error even if the schema exists.
   const { rowCount } = await client.query("select from pg_namespace where nspname = 'service'")
   if (rowCount === 1) return
   await client.query('create schema service').catch((cause: unknown) => {
@@ -124,7 +124,7 @@ export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-/** Runs a search's statements on a separate connection, and cancels the current statement when the signal aborts. */
+/** Runs a search's statements on a separate connection. Aborting the signal cancels the current statement. */
 export async function withStatements<T>(
   { searches, pool }: Pick<Tables, 'searches' | 'pool'>,
   signal: AbortSignal,
@@ -144,7 +144,7 @@ export async function withStatements<T>(
     return result
   } finally {
     signal.removeEventListener('abort', cancel)
-    // After a cancel request, the connection is closed, because the request must not hit the next search.
+    // After a cancel request, the connection is closed, because a late request must not cancel the next search.
     client.release(broken || signal.aborted)
   }
 }

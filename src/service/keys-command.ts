@@ -43,13 +43,13 @@ const actions = {
     const given = word === '-' ? (await text(process.stdin)).trim() : word
     if (!(await keys.revoke(given))) {
       throw new Misuse(
-        'expected a key that was issued here, got an unknown one; keys -- list shows all keys',
+        'expected a key that was issued here, got an unknown key; keys -- list shows all keys',
       )
     }
     return {
       json: { revoked: true },
       lines: [],
-      hint: 'the key is permanently revoked, with immediate effect',
+      hint: 'the key was revoked permanently, with immediate effect',
     }
   },
   list: async (keys) => {
@@ -88,7 +88,7 @@ export async function runKeys({ options, args, env, closers }: Call<KeysOptions>
   const [word = '', keyOrId] = args
   const act: Action = actions[wordFlag('action', word, names)]
   if (keyOrId !== undefined && word !== 'revoke' && word !== 'rotate') {
-    throw new Misuse(`expected no argument after ${word}, got one; flags begin with --`)
+    throw new Misuse(`expected no argument after ${word}, got an argument; flags begin with --`)
   }
   const flags = readFlags(options)
   const { pool } = await openTablesOf(env, closers)

@@ -20,7 +20,7 @@ export interface NewKey {
   readonly rate?: number | undefined
 }
 
-/** A new key. The `key` field has the whole key, which is shown only once. */
+/** A new key. The `key` field contains the whole key, which is shown only once. */
 export type IssuedKey = Pick<ListedKey, 'id' | 'key' | 'kind' | 'credits' | 'account'>
 
 export interface ListedKey {
@@ -81,7 +81,7 @@ export class Keys {
 
   /** Issues a key that replaces another key. The old key stays valid for the grace period. */
   async rotate({ id, graceMs }: { id: number; graceMs: number }): Promise<IssuedKey> {
-    const problem = 'expected a valid key, got one that is unknown, revoked or replaced'
+    const problem = 'expected a valid key, got an unknown, revoked or replaced key'
     const text = 'select kind from keys where id = $1 and revoked_at is null'
     const { kind } = await this.#one<Pick<ListedKey, 'kind'>>(text, [id], problem)
     const key = makeKey(kind)
@@ -100,7 +100,7 @@ export class Keys {
     return { ...issued, key }
   }
 
-  /** Revokes a key, given by its number or in full. Returns false if there is no such key. */
+  /** Revokes a key, given by its number or in full. Returns false if the key does not exist. */
   async revoke(given: string): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       'update keys set revoked_at = least(revoked_at, now()) where id = $1 or hash = $2',
@@ -109,7 +109,7 @@ export class Keys {
     return rowCount === 1
   }
 
-  /** Changes a key's name and its account's rate limit. Returns false if there is no such key. */
+  /** Changes a key's name and its account's rate limit. Returns false if the key does not exist. */
   async change({ id, name, rate }: { id: number; name: string; rate: number | null }) {
     const { rowCount } = await this.#pool.query(
       `with changed as (update keys set name = $2 where id = $1 returning account_id)
@@ -125,7 +125,7 @@ export class Keys {
       where id = $1 and not renews
       returning quota - used as remaining`,
       [account, credits],
-      'expected an account with prepaid credits, got one without; the credits of a plan renew each month',
+      'expected an account with prepaid credits, got an account with a plan, whose credits renew each month',
     )
     return remaining
   }
@@ -255,7 +255,7 @@ export class Keys {
     return id
   }
 
-  /** Returns a statement's row. If there is none, throws an error with the given text. */
+  /** Returns the first row of a statement's result. If the result is empty, throws an error with the given text. */
   async #one<Row extends object>(text: string, values: unknown[], problem = ''): Promise<Row> {
     const [row] = (await this.#pool.query<Row>(text, values)).rows
     if (row === undefined) throw new Misuse(problem)
@@ -267,11 +267,11 @@ function noAccount(account: number): string {
   return `there is no account ${account}; ${npmRun('keys --')} list shows all accounts`
 }
 
-/** SQL condition for accounts whose month has ended. The next request from such an account renews its credits. */
+/** SQL condition for accounts whose month has ended. The next request from the account renews its credits. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 
-/** SQL expression for the credits left in an account. Reserved credits count as left. */
+/** SQL expression for the credits left in an account. Reserved credits are included. */
 export const creditsLeft = `(accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end)`
 
 const issuedColumns = `id, kind, account_id as account, (select ${creditsLeft} from accounts where id = account_id) as credits`

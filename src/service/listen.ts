@@ -32,7 +32,7 @@ let accepting: Promise<void> | null = null
 
 /**
  * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection per turn of its
- * event loop, so a new client would otherwise wait for hundreds of turns that searches fill.
+ * event loop, so a new client would otherwise wait for hundreds of turns that are filled by searches.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -54,7 +54,7 @@ const rejections: Readonly<Record<string, Refusal | undefined>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new Refusal(408, 'The request took too long'),
 }
 const notHttp = new Refusal(400, 'The request is not valid HTTP')
-const wrongAddress = new Refusal(400, 'The address or the Host of the request is not valid')
+const wrongAddress = new Refusal(400, 'The address or the Host header of the request is not valid')
 
 export async function listen(
   answer: (request: Request, connection: HttpBindings) => Response | Promise<Response>,
@@ -109,10 +109,10 @@ export function bindLoopback(server: Server, port: number): Promise<string> {
 }
 
 async function bind(server: Server, where: { host: string; port: number }): Promise<string> {
-  // A client beyond the backlog retries only after several seconds.
+  // A client that does not fit into the backlog retries only after several seconds.
   server.listen({ port: where.port, host: where.host, backlog: 4096 })
   await once(server, 'listening').catch((cause: unknown) => {
-    const text = `cannot listen on port ${where.port} of ${where.host}: ${codeOf(cause) ?? reasonOf(cause)}; choose another port or address with --port or --host`
+    const text = `cannot listen on port ${where.port} on ${where.host}: ${codeOf(cause) ?? reasonOf(cause)}; choose another port or address with --port or --host`
     throw new Unreachable(text, { cause })
   })
   const { port } = server.address() as AddressInfo
@@ -123,7 +123,7 @@ async function bind(server: Server, where: { host: string; port: number }): Prom
 
 function writeRefusal(refusal: Refusal, { publicUrl, log }: Replying) {
   const id = newRequestId()
-  log.info({ request: id, status: refusal.status }, 'refused before it was a complete request')
+  log.info({ request: id, status: refusal.status }, 'refused because the request was incomplete')
   const headers = { ...refusal.headers, ...secureHeaders, ...jsonType, 'x-request-id': id }
   return { body: JSON.stringify(refusal.body(publicUrl())), headers }
 }
@@ -140,7 +140,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, replying: Replyin
   socket.end(`${head}\r\n${body}`)
 }
 
-/** Refuses other methods before any route, because HEAD would run a search. */
+/** Refuses other methods before any route is matched, because HEAD would run a search. */
 export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): void {
   const isForm = method === 'POST' && /^\/(usage$|dashboard\/)/.test(new URL(url).pathname)
   if (method !== 'GET' && !isForm) {
@@ -167,7 +167,7 @@ async function readAway(request: http.IncomingMessage): Promise<Refusal | 'broke
   if (request.headers.upgrade !== undefined) {
     return new Refusal(400, 'A request that asks for another protocol must not have a body')
   }
-  const tooLarge = new Refusal(413, 'The body is too large; none is needed')
+  const tooLarge = new Refusal(413, 'The body is too large; no body is needed')
   if (length > largestBody) return tooLarge
   let size = 0
   try {

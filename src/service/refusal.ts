@@ -1,4 +1,4 @@
-// The service's error responses, in the format specified in section 2.4.
+// The service's error responses, in the format of section 2.4 of the specification.
 
 import { STATUS_CODES } from 'node:http'
 import { z } from '@hono/zod-openapi'
@@ -6,10 +6,10 @@ import { exits, MillError } from '../base/errors.ts'
 
 /** Reasons and advice, for the OpenAPI document and the help pages. */
 export const reasons = {
-  400: 'A parameter is missing, repeated or invalid; the message names the parameter and its rule. Or the request, including its body, is not valid HTTP.',
-  401: 'No API key was sent, or what was sent is not a key. Send the key in the header.',
-  402: 'Not enough credits. `X-Credits-Remaining` says how many are left, and `X-Credits-Reset` in how many seconds the plan renews.',
-  403: 'The key is unknown, mistyped or revoked. Copy it again, or have a new one issued.',
+  400: 'A parameter is missing, repeated or invalid (the message names the parameter and its rule), or the request, including its body, is not valid HTTP.',
+  401: 'No API key was sent, or the value sent is not a key. Send the key in the header.',
+  402: 'Not enough credits. `X-Credits-Remaining` shows the remaining credits, and `X-Credits-Reset` the seconds until the plan renews.',
+  403: 'The key is unknown, mistyped or revoked. Copy it again, or request a new key.',
   404: 'There is nothing at this address. The search is at `/v1/search`.',
   405: 'Only GET is supported.',
   408: 'The request took too long to arrive.',
@@ -17,13 +17,13 @@ export const reasons = {
   413: 'The body is longer than 64 KB. No body is needed, because the parameters are in the address.',
   414: 'The address is longer than 16 KB.',
   417: 'The request contains an expectation that is not supported.',
-  422: 'This `Idempotency-Key` was used for another search. Use a new one.',
-  429: 'Too many requests in this second, too many searches ahead of this one for it to be answered in time, or the remaining credits are reserved for requests in progress. Wait for the time in `Retry-After`.',
+  422: 'This `Idempotency-Key` was used for another search. Use a new key.',
+  429: 'Too many requests were sent within one second, too many searches are ahead of this one, or the remaining credits are reserved for requests in progress. Wait for the time in `Retry-After`.',
   431: 'The headers are too large.',
   500: 'A bug in the service.',
   502: 'A search engine behind the service sent an invalid answer. Try again later.',
   503: 'No search engine behind the service answered. Try again after the time in `Retry-After`.',
-  504: 'The search took too long. Try again, with fewer results.',
+  504: 'The search took too long. Try again with fewer results.',
 } as const
 
 export type RefusalStatus = keyof typeof reasons
@@ -50,7 +50,7 @@ export const errorResponse = z
     error: z.object({
       code: z.string().describe('Machine-readable code.'),
       message: z.string().describe('Human-readable text.'),
-      documentation: z.url().describe('Link to the help page about the error.'),
+      documentation: z.url().describe('Link to the help page for the error.'),
     }),
   })
   .openapi('ErrorResponse')
@@ -77,7 +77,7 @@ export class Refusal extends MillError {
 export const clientLeft = new Refusal(503, 'The client disconnected; nothing was charged')
 export const ourFault = new Refusal(500, 'Something went wrong on our side; nothing was charged')
 export const tooLate = new Refusal(504, 'The search took too long; nothing was charged')
-export const databaseAway = new Refusal(503, 'The database does not answer; try again', {
+export const databaseAway = new Refusal(503, 'The database is not responding; try again', {
   'retry-after': '5',
 })
 

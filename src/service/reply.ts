@@ -82,7 +82,7 @@ export function trace(log: Log) {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
-    // Read before the response, because a closed connection has no address.
+    // The address is read before the response is sent, because a closed connection has no address.
     const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)

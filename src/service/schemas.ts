@@ -10,7 +10,7 @@ export const usageResponse = z
     success: z.literal(true),
     plan: z.string(),
     credits_quota: z.int(),
-    credits_used: z.int().describe('In the current period of the plan.'),
+    credits_used: z.int().describe('Credits used in the current period of the plan.'),
     credits_remaining: z.int(),
     renews_at: z.iso.datetime().nullable().describe('Null for prepaid credits.'),
     rate_limit: z
@@ -30,7 +30,7 @@ export const usageResponse = z
   .openapi('UsageResponse')
 
 export const usageParams = z.object({
-  days: wholeParam('days', [1, 366, 30], 'How many days back, today included.'),
+  days: wholeParam('days', [1, 366, 30], 'Number of days to cover, including today.'),
   api_key: z.string().optional().describe('As for a search.'),
 })
 
@@ -68,7 +68,8 @@ export const searchParams = z.object({
     .regex(languageTag, rule('hl', 'a language code like en or pt-BR'))
     .optional()
     .meta({
-      description: 'Language code. Not in the specification: default en; malformed: 400.',
+      description:
+        'Language code. Not in the specification: the default is en, and a malformed code is refused with 400.',
       example: 'en',
       default: 'en',
     }),
@@ -77,13 +78,14 @@ export const searchParams = z.object({
     .regex(countryCode, rule('gl', 'a country code of two letters'))
     .optional()
     .meta({
-      description: 'Country code. Not in the specification: no default; malformed: 400.',
+      description:
+        'Country code. Not in the specification: there is no default, and a malformed code is refused with 400.',
       example: 'us',
     }),
   num: wholeParam(
     'num',
     [1, mostResults, 10],
-    'Number of results; from 1 to 100. Not in the specification: default 10.',
+    'Number of results, from 1 to 100. Not in the specification: the default is 10.',
   ),
   device: z
     .enum(devices, rule('device', `one of ${devices.join(', ')}`))
@@ -91,7 +93,7 @@ export const searchParams = z.object({
     .meta({
       default: 'desktop',
       description:
-        'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
+        'Not in the specification: the default is desktop. The parameter is accepted and named in X-Ignored-Params, because the results do not depend on it.',
     }),
   api_key: z
     .string()
@@ -111,7 +113,7 @@ export const searchHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Not in the specification: 1 to 255 printable characters of your choice. A request with the same key within a day gets the same answer without a second charge.',
+        'Not in the specification: 1 to 255 printable characters of your choice. If the same key is sent again within a day, the same answer is returned without a second charge.',
       minLength: 1,
       maxLength: 255,
     }),
@@ -135,14 +137,16 @@ const interpretation = z
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
       .describe('Words treated as typos, with their corrections.'),
-    ignored_words: z.array(z.string()).describe('Words that appear on no page and were ignored.'),
+    ignored_words: z
+      .array(z.string())
+      .describe('Words that were ignored because they appear on no page.'),
   })
   .openapi('Interpretation', {
     description:
       'Not in the specification: present only if the search differs from the query that was sent.',
   })
 
-/** A search response, section 2.1. */
+/** A search response, as in section 2.1 of the specification. */
 export const searchResponse = z
   .object({
     success: z.literal(true),
@@ -223,10 +227,10 @@ const keyedHeaders = {
   ...everyHeader,
   ...describeHeaders('integer', {
     'X-Credits-Used':
-      'credits that this request used; for a repeated answer, what the original request used.',
+      'credits that this request used; for a repeated answer, the credits that the original request used.',
     'X-Credits-Remaining': 'credits left.',
     'X-Credits-Reset': 'seconds until the plan renews; absent if it does not renew.',
-    'X-RateLimit-Limit': 'maximum requests per second; absent if there is none.',
+    'X-RateLimit-Limit': 'maximum requests per second; absent if there is no limit.',
     'X-RateLimit-Remaining': 'requests left in this second.',
     'X-RateLimit-Reset': 'seconds until the next window.',
     'X-Idempotency-Window': 'seconds for which the same Idempotency-Key returns the same answer.',
@@ -266,8 +270,8 @@ export const searchAnswers = {
       ...keyedHeaders,
       ...describeHeaders('string', {
         'X-Ignored-Params': 'names of parameters that were sent and had no effect.',
-        'X-Upstream-Partial': 'present if some of the engines failed.',
-        'X-Idempotency-Replayed': 'present if the answer is a repeated one.',
+        'X-Upstream-Partial': 'present if one or more engines failed.',
+        'X-Idempotency-Replayed': 'present if the answer repeats an earlier answer.',
       }),
     },
   },

@@ -45,7 +45,7 @@ export interface SearchSeller {
   readonly pool: pg.Pool
   readonly reserveCredits: ReturnType<typeof openCredits>
   readonly provider: Provider
-  /** Age at which an unfinished request counts as dead. No request lasts longer than this. */
+  /** Age at which an unfinished request is treated as dead. Live requests always end earlier. */
   readonly leaseMs: number
 }
 
@@ -84,7 +84,7 @@ async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | n
   const answered = await beforeDeadline(shop.provider, order, over).catch(
     async (error: unknown) => {
       const status = error instanceof Refusal ? error.status : 500
-      // Web servers log a client that disconnected as 499.
+      // Web servers log a client disconnect as status 499.
       await settle(0, order.gone.aborted ? 499 : status)
       throw error
     },
@@ -150,7 +150,7 @@ const settleText = `
 /** Number of seconds for which an idempotency key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** Returns the stored answer, or claims the right to answer. Waits while another request holds a claim. */
+/** Returns the stored answer, or claims the right to answer. Waits while another request is answering. */
 export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: number) {
   const { gone, idempotencyKey: key } = order
   const asked = hash('sha256', identityOf(order.search), 'buffer')
@@ -195,7 +195,7 @@ export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: num
   }
 }
 
-/** Returns the same string for equal requests. A default value is equal to an absent parameter. */
+/** Returns the same string for equal requests. A parameter with its default value is equal to an absent parameter. */
 function identityOf(search: Search): string {
   const hl = search.hl?.toLowerCase() === 'en' ? null : search.hl
   const device = search.device === 'desktop' ? null : search.device

@@ -30,7 +30,7 @@ export interface ServiceOptions {
   readonly calm?: boolean
   readonly today?: (() => Date) | undefined
   readonly log?: Log
-  /** Dashboard password. Without a password, the dashboard opens on this machine only. */
+  /** Dashboard password. Without a password, the dashboard is available only on this machine. */
   readonly password?: Secret | null
   /** The service's public URL, with its path. The default is the URL that the service listens on. */
   readonly publicUrl?: string | undefined
@@ -96,7 +96,8 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
 export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
-    if (refunded) log.warn({ refunded }, 'requests that were lost with their process were refunded')
+    if (refunded)
+      log.warn({ refunded }, 'requests that were lost when their process ended were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )

@@ -168,7 +168,7 @@ describe('the address of the API', () => {
     })
     for (const problem of [
       'SEARCH_API_URL: expected the base address http://api.example.com,',
-      'SEARCH_API_URL: expected an address without a key in it, got an address with a name or a password',
+      'SEARCH_API_URL: expected an address without a key, got an address with a user name or password',
       'SEARCH_API_URL: expected https, got http',
       'SEARCH_API_KEY: expected a key',
       'MILL_CONCURRENCY: expected a whole number',

@@ -380,7 +380,7 @@ describe('the description of the API', () => {
       '503',
       '504',
     ])
-    expect(responses['429']?.description).toMatch(/second.*searches ahead.*credits/)
+    expect(responses['429']?.description).toMatch(/second.*searches are ahead.*credits/)
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '401', '403']))
     expect(document.components.schemas['SearchResponse']?.required?.toSorted()).toEqual(fields)
   })

@@ -122,7 +122,7 @@ const files = (
       'in an archive with a path outside',
       'outside.zip',
       () => zipOf({ '../Queries.csv': 'q\nred shoes\n' }),
-      'got one that cannot be read: invalid relative path',
+      'got an unreadable archive: invalid relative path',
     ],
     ['of a header alone', 'header.csv', () => 'q\n', 'got only a header'],
     ['of nothing', 'nothing.csv', () => '', 'got an empty file'],
@@ -144,7 +144,7 @@ describe('a list', () => {
     mkdirSync(path('folder.csv'))
     execFileSync('mkfifo', [path('pipe.csv')])
     expect(await outcomeOf(enqueue('loop.csv'))).toEqual(
-      refusal('got a link to itself; name another file'),
+      refusal('got a link to itself; choose another file'),
     )
     expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
       refusal('got a path that does not exist; check the path'),

@@ -97,7 +97,7 @@ describe('a lasting change', () => {
     expect(rows[0].shares).toBeGreaterThan(0)
     expect(await night()).toEqual([`run 5 is odd, but shown: ${odd}`])
     expect(await night()).toEqual([
-      `run 6 is odd, but shown: ${odd}; the two runs before it were similar, so this is the new normal`,
+      `run 6 is odd, but shown: ${odd}; the two previous runs were similar, so this is the new normal`,
     ])
     expect(await night()).toEqual([])
     expect(await newestDay(scene)).toBe('2026-01-07')

@@ -19,7 +19,7 @@ test('a drain whose database becomes silent gives up with 5, and its answers are
   wire.hush()
   const { code, stderr } = await work.ended
   expect(code).toBe(5)
-  expect(stderr).toContain('the database does not answer and is treated as unreachable')
+  expect(stderr).toContain('the database is not responding and is treated as unreachable')
   expect(readdirSync(join(mill.config.home, 'spool'))).toHaveLength(1)
   // Calls without a reply may have been reserved, and are released when their lease expires.
   expect(await mill.drain()).toMatchObject({ finish: 'completed' })

@@ -41,12 +41,12 @@ from (
   group by run_date, tag, domain
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.domain_days is 'Counts and sums of each domain for each label and day, from which shares, averages and coverage are computed. Our domains have a row for every day.';
-comment on column analysis.domain_days.queries is 'Number of queries with the label that have an observation that day.';
+comment on view analysis.domain_days is 'Counts and sums for each domain, label and day, from which shares, averages and coverage are computed. Our domains have a row for every day.';
+comment on column analysis.domain_days.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.domain_days.weight is 'Sum of the weights of the queries with an observation.';
 comment on column analysis.domain_days.ranked is 'Number of queries with the label for which the domain ranks, at any position.';
 comment on column analysis.domain_days.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.domain_days.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.domain_days.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
 comment on column analysis.domain_days.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
-comment on column analysis.domain_days.clicks is 'Sum of query weight times share of clicks at the domain''s best position.';
+comment on column analysis.domain_days.clicks is 'Sum of each query''s weight times the share of clicks at the domain''s best position.';

@@ -27,7 +27,7 @@ where (select analysis.basis() is null);
 comment on view analysis.label_sets is 'Number of queries in each set of labels that were planned and answered on each day. Each query is in exactly one set, so a sum over several sets counts each query only once.';
 comment on column analysis.label_sets.set_id is 'Id of the label set, as computed by analysis.set_id.';
 comment on column analysis.label_sets.labels is 'Labels in the set, including those for device, country, language, place and list.';
-comment on column analysis.label_sets.queries is 'Number of queries in the set with an observation that day.';
+comment on column analysis.label_sets.queries is 'Number of queries in the set with an observation on the run date.';
 comment on column analysis.label_sets.weight is 'Sum of the weights of the queries with an observation.';
 comment on column analysis.label_sets.planned is 'Number of queries in the set that were planned.';
 comment on column analysis.label_sets.planned_weight is 'Sum of the weights of the planned queries.';

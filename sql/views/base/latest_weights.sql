@@ -5,7 +5,7 @@ select
   max(coalesce(list_queries.weight, 1)) as weight,
   count(*) as lists
 from list_queries
--- A query that was missing from the last reading of its list is no longer in the list.
+-- A query that was missing when its list was last read is no longer in the list.
 join (
   select list_id, max(last_seen) as last_seen
   from list_queries
@@ -13,5 +13,5 @@ join (
 ) as readings using (list_id, last_seen)
 group by list_queries.query_id;
 comment on view analysis.latest_weights is 'Current weight of each query: the highest weight in any list that contains it.';
-comment on column analysis.latest_weights.weight is 'Highest weight of the query. A list that sets no weight for the query counts as 1.';
+comment on column analysis.latest_weights.weight is 'Highest weight of the query. If a list sets no weight for the query, a weight of 1 is used.';
 comment on column analysis.latest_weights.lists is 'Number of lists that contain the query.';

@@ -18,7 +18,7 @@ where case when (select analysis.slice() is not null) then analysis.holds(labels
 comment on view analysis.live_labels is 'Number of queries in each set of labels that were planned and answered on each day, computed from the answers. analysis.label_sets returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_labels.set_id is 'Id of the label set, as computed by analysis.set_id.';
 comment on column analysis.live_labels.labels is 'Labels in the set.';
-comment on column analysis.live_labels.queries is 'Number of queries in the set with an observation that day.';
+comment on column analysis.live_labels.queries is 'Number of queries in the set with an observation on the run date.';
 comment on column analysis.live_labels.weight is 'Sum of the weights of the queries with an observation.';
 comment on column analysis.live_labels.planned is 'Number of queries in the set that were planned.';
 comment on column analysis.live_labels.planned_weight is 'Sum of the weights of the planned queries.';

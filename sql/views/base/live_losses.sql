@@ -28,7 +28,7 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- The query id, which the series implies, is left out, so that more rows can be sorted in memory.
+        -- The query id is left out, because the series implies it and more rows can then be sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
         -- Within an answer, the domain's best position comes last, so its next row belongs to a later answer.
         lead(answers.step, 1, answers.steps + 1)

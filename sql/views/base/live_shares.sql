@@ -23,7 +23,7 @@ from (
   left join analysis.ctr as curve on curve.position = best.position
   group by query_days.run_date, query_days.slices collate "C", best.domain
 ) as sets;
-comment on view analysis.live_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day, computed from the answers. analysis.set_shares returns the same rows, but reads stored sums for finished days.';
+comment on view analysis.live_shares is 'Number of ranked queries, sum of positions and sum of clicks for each domain, set of labels and day, computed from the answers. analysis.set_shares returns the same rows, but reads stored sums for finished days.';
 comment on column analysis.live_shares.set_id is 'Id of the label set, as computed by analysis.set_id.';
 comment on column analysis.live_shares.labels is 'Labels in the set.';
 comment on column analysis.live_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
@@ -31,4 +31,4 @@ comment on column analysis.live_shares.top_3 is 'Number of queries for which the
 comment on column analysis.live_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.live_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
 comment on column analysis.live_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
-comment on column analysis.live_shares.clicks is 'Sum of query weight times share of clicks at the domain''s best position.';
+comment on column analysis.live_shares.clicks is 'Sum of each query''s weight times the share of clicks at the domain''s best position.';

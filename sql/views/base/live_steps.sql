@@ -23,8 +23,9 @@ left join (
         case when position <= places then position else places + 1 end
         - case when previous_position <= places then previous_position else places + 1 end
       ))
-      -- Divides by the difference that results if no page stays. This difference is computed from the actual positions,
-      -- because two pages may share a position, and positions may be empty.
+      -- The divisor is the difference that would result if every page were replaced. This
+      -- difference is computed from the actual positions, because two pages may share a position,
+      -- and positions may be empty.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,
@@ -41,7 +42,7 @@ left join (
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
 comment on view analysis.live_steps is 'Difference between each new answer to a query and the previous answer, computed from the answers. analysis.step_days returns the same rows, but reads stored steps for finished days.';
 comment on column analysis.live_steps.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.';
-comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
+comment on column analysis.live_steps.compared_depth is 'Number of positions that both answers contain; null if the two answers cannot be compared.';
 comment on column analysis.live_steps.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.live_steps.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.live_steps.stayed is 'Number of pages that are in the top 10 of both answers.';

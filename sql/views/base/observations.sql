@@ -18,7 +18,7 @@ select
   queries.num,
   queries.device
 from (
-  -- Several lists may have bought a query on one day, and one task may have several answers.
+  -- A query may have been bought for several lists on one day, and a task may have several answers.
   select distinct on (tasks.query_id, runs.run_date)
     tasks.query_id, runs.run_date, searches.id as search_id, coalesce(searches.depth, 0) as depth,
     case when reused.id is null then 'bought' when tasks.state = 'reused' then 'reused' else 'not asked' end as evidence,
@@ -34,7 +34,7 @@ from (
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- This condition is evaluated once. Usually it is false, and no answer is looked up.
+    -- This condition is evaluated only once. It is usually false, so no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
@@ -65,7 +65,7 @@ from (
     tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, tasks.state = 'not_asked', evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'Newest readable answer to each query for each run date. A query without a row was not asked or not answered that day; analysis.coverage shows which. Days and answers in the archive are excluded. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries outside the slice set by querymill.slice are excluded.';
+comment on view analysis.observations is 'Newest readable answer to each query for each run date. If a query has no row, it was not asked or not answered on that day; analysis.coverage shows the reason. Days and answers in the archive are excluded. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries outside the slice set by querymill.slice are excluded.';
 comment on column analysis.observations.evidence is 'Source of the answer: bought (for that day), reused (an older answer that was recent enough) or not asked (the list or its cadence skipped the query that day, and the last answer is used). The fetched_at column shows how old the answer is.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

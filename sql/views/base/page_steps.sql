@@ -32,6 +32,6 @@ from (
   group by steps.query_id, steps.run_date, steps.search_id, pages.url_key
 ) as sides
 left join queries on queries.id = sides.query_id;
-comment on view analysis.page_steps is 'Each page that an answer or the previous answer shows, with its positions in both answers.';
+comment on view analysis.page_steps is 'One row for each page in an answer or the previous answer, with the positions of the page in both answers.';
 comment on column analysis.page_steps.previous_position is 'Best position of the page in the previous answer; null if that answer did not show the page.';
 comment on column analysis.page_steps.position is 'Best position of the page in the answer; null if the answer does not show the page.';

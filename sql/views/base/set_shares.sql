@@ -31,7 +31,7 @@ select
   live.positions, live.clicks
 from analysis.live_shares as live
 where (select analysis.basis() is null);
-comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks of each domain for each set of labels on each day. Summing the rows of several sets gives the totals for any slice and any pair of dimensions.';
+comment on view analysis.set_shares is 'Number of ranked queries, sum of positions and sum of clicks for each domain, set of labels and day. Summing the rows of several sets gives the totals for any slice and any pair of dimensions.';
 comment on column analysis.set_shares.set_id is 'Id of the label set, as computed by analysis.set_id.';
 comment on column analysis.set_shares.labels is 'Labels in the set, including those for device, country, language, place and list.';
 comment on column analysis.set_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
@@ -39,4 +39,4 @@ comment on column analysis.set_shares.top_3 is 'Number of queries for which the 
 comment on column analysis.set_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.set_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
 comment on column analysis.set_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
-comment on column analysis.set_shares.clicks is 'Sum of query weight times share of clicks at the domain''s best position; null if the click curve has no value for any of these positions.';
+comment on column analysis.set_shares.clicks is 'Sum of each query''s weight times the share of clicks at the domain''s best position; null if the click curve has no value for any of these positions.';

@@ -89,13 +89,13 @@ where (select analysis.basis() is null or exists (select from analysis.sliced_qu
   end <> 0;
 comment on view analysis.step_days is 'Difference between each new answer to a query and the previous answer. Volatility and churn are computed from these rows.';
 comment on column analysis.step_days.volatility is 'Difference from the previous answer, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.';
-comment on column analysis.step_days.compared_depth is 'Number of positions that both answers show; null if the two answers cannot be compared.';
+comment on column analysis.step_days.compared_depth is 'Number of positions that both answers contain; null if the two answers cannot be compared.';
 comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top 10 of both answers.';
 comment on column analysis.step_days.switched is 'Domains whose best page differs from their best page in the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
-comment on column analysis.step_days.retitled is 'Domains with a page that the previous answer shows with another title; null if not computed.';
-comment on column analysis.step_days.relabelled is 'True if the intent or the sentiment has changed since the previous answer; null if not computed.';
+comment on column analysis.step_days.retitled is 'Domains with a page whose title has changed since the previous answer; null if not computed.';
+comment on column analysis.step_days.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.moves is 'Number of places by which each domain moved since the previous answer; null if not computed.';
 comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';

@@ -30,16 +30,16 @@ from (
       ) as fetched_before
     from analysis.observations
   ) as served
-  -- A reused answer counts only on the first day for which it is used; otherwise, the answer would confirm itself. To
-  -- keep the series in order, a reused answer that is older than an earlier day's answer does not count at all. If a
-  -- query was not asked, its last answer does not count for that day.
+  -- A reused answer counts only on the first day for which it is used; otherwise, an answer could confirm itself. To
+  -- keep the series in order, a reused answer that is older than an earlier day's answer is not counted at all. If a
+  -- query was not asked, its last answer is not counted for that day.
   where evidence = 'bought'
     or evidence <> 'not asked'
       and (fetched_before is null or fetched_at > fetched_before)
   window series as (partition by query_id, origin, api order by run_date)
 ) as fresh
 left join queries on queries.id = fresh.query_id;
-comment on view analysis.steps is 'Each new readable answer to a query, with the previous answer from the same origin and API. The previous answer may be of any age, not only from the day before.';
+comment on view analysis.steps is 'Each new readable answer to a query, with the previous answer from the same origin and API. The previous answer may be of any age; it need not be from the day before.';
 comment on column analysis.steps.run_date is 'First day for which the answer is used.';
-comment on column analysis.steps.step is 'Number of the answer in the series for its query, origin and API, from 1.';
+comment on column analysis.steps.step is 'Number of the answer in the series for its query, origin and API, starting at 1.';
 comment on column analysis.steps.steps is 'Number of answers in the series.';

@@ -1,4 +1,4 @@
--- Puts an account's calls into the order in which the API charged them, and explains each change in the balance. The
+-- Sorts an account's calls into the order in which the API charged them, and explains each change in the balance. The
 -- function reads only its arguments, so a view that uses it shows only data that the view's owner may read.
 create or replace function analysis.balance_changes(
   ids bigint[],
@@ -17,7 +17,7 @@ language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
   last constant integer := coalesce(array_length(ids, 1), 0);
-  -- Calls that reported a balance and have not been put in order yet. Only the first waiting_count elements are in use.
+  -- Calls that reported a balance and have not been ordered yet. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
   -- End times of the waiting calls and balances before their charges, in the same order; infinity and null if unused.
@@ -35,7 +35,7 @@ declare
   k integer;
   fall bigint;
   part bigint;
-  -- Number of calls that are explained by the lines so far, if no other call overlaps with one of them.
+  -- Number of calls explained by the lines so far, if no other call overlaps any of these calls.
   done integer;
 begin
   balance := opening;
@@ -89,9 +89,10 @@ begin
     end if;
 
     fall := balance - found;
-    -- The first pass considers silent calls with a known cost, the second pass silent calls that may have been charged.
-    -- The picked call's balance includes every call that ended before the picked call began. If the balance did not
-    -- fall by the cost of one of these calls, credits were added in the meantime.
+    -- The first pass considers silent calls with a known cost, and the second pass considers silent
+    -- calls that may have been charged. The picked call's balance reflects the cost of every call
+    -- that ended before the picked call began. If the balance did not decrease by the cost of one
+    -- of these calls, credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
@@ -149,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. If explained is not null, the row completes the explanation of that many calls.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. If no earlier balance (opening) is given, the first row holds the first known balance. If explained is not null, it is the number of calls that are fully explained after this row.';

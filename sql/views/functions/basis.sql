@@ -1,4 +1,4 @@
--- Hash of all inputs to the sums for finished days except the answers; null if the sums must not be used.
+-- Hash of all inputs, except the answers, to the sums for finished days; null if the sums must not be used.
 create or replace function analysis.basis() returns text
 language sql stable parallel safe as $$
   select case
@@ -20,4 +20,4 @@ language sql stable parallel safe as $$
       ))
   end
 $$;
-comment on function analysis.basis() is 'Hash of all inputs to the sums for finished days except the answers: origins, click curve, and domain lines that name folders or wildcards. Sums with a different hash are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';
+comment on function analysis.basis() is 'Hash of all inputs to the sums for finished days except the answers: origins, click curve, and domain entries that contain folders or wildcards. Sums with a different hash are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';

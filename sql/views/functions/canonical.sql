@@ -1,4 +1,5 @@
--- Normalizes a text to the form of a query. A test compares this function with the same rule in src/base/query.ts.
+-- Converts a text to the normalized form of queries. A test compares this function with the same rule in
+-- src/base/query.ts.
 create or replace function analysis.canonical(given text) returns text
 language sql immutable strict parallel safe as $$
   select case

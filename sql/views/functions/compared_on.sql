@@ -44,8 +44,9 @@ begin
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- Divides by the difference that results if no page stays. This difference is computed from the actual
-          -- positions, because two pages may share a position, and positions may be empty.
+          -- The divisor is the difference that would result if every page were replaced. This
+          -- difference is computed from the actual positions, because two pages may share a
+          -- position, and positions may be empty.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -67,7 +68,8 @@ begin
       ) as placed
       group by query_id
     ),
-    -- A domain's best page can differ only if both answers show the domain, with more than one page in all.
+    -- A domain's best page can differ only if both answers show the domain and contain more than
+    -- one of its pages in total.
     divided as (
       select query_id, domain
       from results
@@ -87,7 +89,7 @@ begin
           (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
         from results
         join divided using (query_id, domain)
-        -- As in result_domains, a position of 2^40 or more counts as no position.
+        -- As in result_domains, a position of 2^40 or more is treated as missing.
         where position between 0 and 1099511627775
         group by query_id, domain
       ) as best
@@ -149,4 +151,4 @@ begin
     left join public.searches as before on before.id = steps.previous_search_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, without the cost of reading all other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Further columns show whether a label changed and by how many places each domain moved.';
+comment on function analysis.compared_on(date) is 'Rows of analysis.live_steps for one day, computed without reading the other days. Additional columns hold the domains whose best page or titles changed, and the pages that entered or left positions 1 to 10. Further columns show whether a label changed and by how many places each domain moved.';

@@ -52,7 +52,7 @@ language sql stable parallel safe as $$
       count(*) filter (where evidence = 'not asked') as not_asked,
       count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
     from (
-      -- A query in several runs on one day counts once, with its most informative state.
+      -- A query in several runs on one day is counted once, with its most informative state.
       select
         run_date, list, query_id,
         max(evidence) as evidence,
@@ -80,7 +80,8 @@ language sql stable parallel safe as $$
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
-          -- The period is stated for both tables, because the planner does not infer one condition from the other.
+          -- The period is specified for both tables, because the planner does not infer either condition from the
+          -- other.
           and observations.run_date between since and until
         -- Answers are looked up only for queries without an observation.
         left join lateral (
@@ -136,4 +137,4 @@ language sql stable parallel safe as $$
   where idle.run_date between since and until
     and not (select analysis.slice() is not null)
 $$;
-comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, both included. The data for other days is not read.';
+comment on function analysis.coverage_between(date, date) is 'Rows of analysis.coverage for the days between two dates, inclusive. The data for other days is not read.';

@@ -7,7 +7,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing, which no other transaction can see.
+      -- Includes the day that is being stored in this transaction, which other transactions cannot see.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())

@@ -8,4 +8,4 @@ language sql stable parallel safe as $$
     and finished_days.basis = analysis.basis()
     and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
 $$;
-comment on function analysis.finished_on(date) is 'Id of the stored sums for a day; null if the day has no sums under the basis in use, or if its answers are in the archive.';
+comment on function analysis.finished_on(date) is 'Id of the stored sums for a day; null if the day has no sums for the current analysis.basis(), or if its answers are in the archive.';

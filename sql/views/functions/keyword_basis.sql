@@ -1,4 +1,4 @@
--- Hash of the lines for our domains and rival domains, on which the stored keywords depend.
+-- Hash of the entries for our domains and rival domains, on which the stored keywords depend.
 create or replace function analysis.keyword_basis() returns text
 language sql stable parallel safe as $$
   select md5(coalesce(string_agg(concat_ws(' ', ours, domain, since, until), ',' order by ours, domain, since), ''))
@@ -8,4 +8,4 @@ language sql stable parallel safe as $$
     select false, domain, since, until from public.rival_domains
   ) as lines
 $$;
-comment on function analysis.keyword_basis() is 'Hash of the domain lines, for our domains and rival domains. A day''s rows in finished_keywords are used only while this hash stays the same.';
+comment on function analysis.keyword_basis() is 'Hash of the entries for our domains and rival domains. A day''s rows in finished_keywords are used only while this hash stays the same.';

@@ -48,4 +48,4 @@ language sql stable parallel safe as $$
   where known.query_id is not null
     or weights.query_id is not null
 $$;
-comment on function analysis.keywords_on(date) is 'Every keyword on a day, with its last known answer from the 31 days up to that day. Each row has the best position of our domains, the SERP features and the rivals in that answer. Keywords in the current lists have a row even without such an answer. finished_keywords stores these rows for finished days.';
+comment on function analysis.keywords_on(date) is 'Every keyword on a day, with its last known answer from the 31 days up to that day. Each row has the best position of our domains, the SERP features and the rivals in that answer. Keywords in the current lists have a row even if they have no answer from this period. finished_keywords stores these rows for finished days.';

@@ -14,7 +14,8 @@ language sql stable parallel safe as $$
   -- Arguments are evaluated once, even if the caller passes an expression.
   from (select day as day, most_age as most_age offset 0) as asked
   cross join public.queries
-  -- Most answers are from the day itself and are read together. Only the other answers are looked up one by one.
+  -- Most answers are from the given day and are read together; all other answers are looked up
+  -- individually.
   left join lateral (
     select *
     from analysis.observations
@@ -27,7 +28,7 @@ language sql stable parallel safe as $$
     union all
     (
       select seen.query_id, seen.run_date, seen.search_id, seen.depth, seen.fetched_at, seen.origin, seen.api
-      -- Runs are sorted before their tasks are read, because the newest run usually has the needed answer.
+      -- Runs are sorted before their tasks are read, because the newest run usually contains the required answer.
       from (
         select runs.id, runs.run_date
         from public.runs

@@ -13,4 +13,4 @@ begin
     where live.run_date = day;
 end
 $$;
-comment on function analysis.labels_on(date) is 'Rows of analysis.live_labels for one day, without the cost of reading all other days.';
+comment on function analysis.labels_on(date) is 'Rows of analysis.live_labels for one day, computed without reading the other days.';

@@ -1,4 +1,4 @@
--- Rows of analysis.movers for one day, without the cost of reading all other days.
+-- Rows of analysis.movers for one day, computed without reading the other days.
 create or replace function analysis.movers_on(night date, domains text[] default null)
 returns table (
   query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, delta bigint,
@@ -32,4 +32,4 @@ language sql stable parallel safe as $$
   where movers_on.domains is null
     or moves.domain = any (movers_on.domains)
 $$;
-comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, without the cost of reading all other days. The second argument restricts the result to the given domains.';
+comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, computed without reading the other days. The second argument restricts the result to the given domains.';

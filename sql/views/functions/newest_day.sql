@@ -1,4 +1,4 @@
--- Newest day that can be compared with earlier days, which need not be the latest date.
+-- Newest day that can be compared with earlier days. This day is not necessarily the latest date.
 create or replace function analysis.newest_day(list text default null) returns date
 language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
@@ -40,7 +40,7 @@ language sql stable parallel safe cost 100000 as $$
       select nights.run_date
       -- Days are sorted before any answers are counted, because the newest day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
-      -- The stored sums for the day usually cover enough answers, and no answers have to be counted.
+      -- The stored sums for the day usually cover enough answers, so no answers have to be counted.
       where (
         select sum(kept.queries)
         from public.finished_labels as kept
@@ -75,4 +75,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. Days with a single small list, a failed night or a night in progress are therefore skipped. If no day qualifies, the result is the newest day with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. This rule skips days with a single small list, a failed night or a night in progress. If no day qualifies, the result is the newest day with any answer.';

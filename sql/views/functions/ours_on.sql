@@ -1,4 +1,4 @@
--- Domains that are ours on a day, as used by all queries, views and pages.
+-- Domains that are ours on a given day, as used by all queries, views and pages.
 create or replace function analysis.ours_on(day date) returns setof public.own_domains
 language sql stable parallel safe rows 10 as $$
   select *

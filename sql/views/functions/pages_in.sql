@@ -6,7 +6,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that this transaction is storing, which no other transaction can see.
+      -- Includes the day that is being stored in this transaction, which other transactions cannot see.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())
@@ -21,4 +21,4 @@ language sql stable parallel safe rows 10 as $$
       and shown.url_key is not null
   ) as held
 $$;
-comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each once, as a number derived from its address. Stored rows are used for answers from finished days.';
+comment on function analysis.pages_in(bigint) is 'Pages at positions 1 to 10 of one answer, each listed once, as a number derived from its address. Stored rows are used for answers from finished days.';

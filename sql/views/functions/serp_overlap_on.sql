@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   with asked as materialized (
     select
       observations.query_id, observations.search_id,
-      -- Country, device, place and language are part of the key: only answers with the same parameters form pairs.
+      -- Country, device, place and language are part of the key, so only answers with the same parameters form pairs.
       hashtextextended(
         concat_ws(
           chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),
@@ -18,8 +18,8 @@ language sql stable parallel safe as $$
     from analysis.observations
     where observations.run_date = night
   ),
-  -- Pages found in more than 200 answers form no pairs. Otherwise, a home page that appears everywhere would pair all
-  -- queries.
+  -- Pages found in more than 200 answers are ignored, because a home page that appears everywhere
+  -- would pair all queries.
   spread as materialized (
     select
       asked.query_id, asked.search_id, asked.kind # held.page as page,
@@ -64,4 +64,4 @@ language sql stable parallel safe as $$
   where counted.shared >= least_shared
     and queries.q <> other_queries.q
 $$;
-comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, and different texts. Pairs that share only pages found in more than 200 answers on that day are left out; all other pairs are included.';
+comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries whose top 10 results on one day share pages, with the share of common pages. Both queries have the same country, device, place and language, but different texts. Pairs that share only pages found in more than 200 answers on that day are excluded.';

@@ -7,4 +7,4 @@ language sql stable parallel safe as $$
   from (select distinct on (set_id) set_id, labels from public.finished_labels order by set_id) as sets
   where analysis.holds(sets.labels)
 $$;
-comment on function analysis.sets_in_slice() is 'Ids of the label sets of finished days that meet analysis.slice().';
+comment on function analysis.sets_in_slice() is 'Ids of the label sets of finished days that match analysis.slice().';

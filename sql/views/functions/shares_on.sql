@@ -14,4 +14,4 @@ begin
     where live.run_date = day;
 end
 $$;
-comment on function analysis.shares_on(date) is 'Rows of analysis.live_shares for one day, without the cost of reading all other days.';
+comment on function analysis.shares_on(date) is 'Rows of analysis.live_shares for one day, computed without reading the other days.';

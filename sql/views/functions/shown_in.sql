@@ -1,4 +1,4 @@
--- Results in one answer, by the answer's id. A test compares these rows with public.result_domains.
+-- Results in the answer with the given id. A test compares these rows with public.result_domains.
 create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
 language sql stable parallel safe rows 10 as $$
   select
@@ -18,10 +18,10 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- This join is needed only for url_key. Queries that do not use url_key read no pages.
+  -- This join is needed only for url_key. Queries that do not use url_key do not read any pages.
   left join public.pages on pages.id = shown.page_id
-  -- Looks up the address of results without a host, or with a host whose folders count separately. For the few results
-  -- in one answer, these lookups cost less than a join.
+  -- Looks up the address of results without a host, or with a host whose folders count separately. Because one answer
+  -- has few results, these lookups cost less than a join.
   left join lateral (
     select
       addresses.url_key,
@@ -37,4 +37,4 @@ language sql stable parallel safe rows 10 as $$
   -- This is a separate subquery, because the planner expects too many answers and would read all results.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. If this function is joined with the answers from one day, the results from other days are not read.';

@@ -1,4 +1,4 @@
--- Earlier of two days to compare.
+-- The earlier of two days to compare.
 create or replace function analysis.since(day date, days integer) returns date
 language sql stable parallel safe as $$
   select coalesce(nullif(current_setting('querymill.since', true), '')::date, day - days)

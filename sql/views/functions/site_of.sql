@@ -1,4 +1,4 @@
--- Domain that a page counts for, if domain lines name folders or wildcards.
+-- Domain to which a page is attributed, if domain entries contain folders or wildcards.
 create or replace function analysis.site_of(host text, url_key text) returns text
 language sql stable parallel safe as $$
   select coalesce(
@@ -23,11 +23,12 @@ language sql stable parallel safe as $$
           or starts_with(path, folder || '/')
           or starts_with(path, folder || '?')
         )
-      -- The most specific line comes first: a host before a wildcard, then the longest host, then the longest folder.
+      -- The most specific entry comes first: a host before a wildcard, then the longest host, then
+      -- the longest folder.
       order by wide, length(root) desc, length(folder) desc nulls last
       limit 1
     ),
     site_of.host
   ) collate "C"
 $$;
-comment on function analysis.site_of(text, text) is 'Domain for which a page counts. This domain is the host, given without a leading www., unless a line for our domains or rival domains names the folder or a matching wildcard. If several lines match, the most specific line counts. The dates of lines are ignored.';
+comment on function analysis.site_of(text, text) is 'Domain to which a page is attributed. This domain is the host, given without a leading www., unless an entry for our domains or rival domains contains the page''s folder or a matching wildcard. If several entries match, the most specific entry is used. The dates of entries are ignored.';

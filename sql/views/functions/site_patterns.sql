@@ -1,4 +1,5 @@
--- Patterns for the hosts with domain lines for folders or wildcards. Usually, no lines name folders or wildcards.
+-- Patterns for the hosts with domain entries for folders or wildcards. Usually, no entries contain
+-- folders or wildcards.
 create or replace function analysis.site_patterns() returns text[]
 language sql stable parallel safe as $$
   select array_agg(distinct pattern)
@@ -16,4 +17,4 @@ language sql stable parallel safe as $$
     case when host like '*.%' then array[substr(host, 3), '%' || substr(host, 2)] else array[host] end
   ) as pattern
 $$;
-comment on function analysis.site_patterns() is 'Patterns, for use with like, of hosts whose results may count for a domain line such as *.example.com or example.com/folder; null if there is no such line.';
+comment on function analysis.site_patterns() is 'LIKE patterns for hosts with results that may be attributed to a domain entry such as *.example.com or example.com/folder; null if there is no such entry.';

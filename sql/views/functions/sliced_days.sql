@@ -31,4 +31,4 @@ begin
     join fitting on fitting.slices = told.slices;
 end
 $$;
-comment on function analysis.sliced_days(boolean) is 'Each query with each day on which it belongs to analysis.slice(). Finished days are included only if the argument is true.';
+comment on function analysis.sliced_days(boolean) is 'One row for each query and each day on which the query belongs to analysis.slice(). Finished days are included only if the argument is true.';

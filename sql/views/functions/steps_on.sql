@@ -1,4 +1,4 @@
--- Rows of analysis.steps for one day, without the cost of reading all other days.
+-- Rows of analysis.steps for one day, computed without reading the other days.
 create or replace function analysis.steps_on(night date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text,
@@ -18,7 +18,7 @@ language sql stable parallel safe as $$
   ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
-    -- Runs are sorted before their tasks are read, because the previous run usually has the needed answer.
+    -- Runs are sorted before their tasks are read, because the previous run usually contains the required answer.
     from (
       select runs.id, runs.run_date
       from public.runs
@@ -50,8 +50,8 @@ language sql stable parallel safe as $$
     order by earlier.run_date desc
     limit 1
   ) as before on true
-  -- Answers bought for their day always count. Calling the function for these answers would double the cost.
+  -- Answers bought for the day are always included. Calling the function for these answers would double the cost.
   where now.evidence = 'bought'
     or analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
 $$;
-comment on function analysis.steps_on(date) is 'Rows of analysis.steps for one day, without the cost of reading all other days.';
+comment on function analysis.steps_on(date) is 'Rows of analysis.steps for one day, computed without reading the other days.';

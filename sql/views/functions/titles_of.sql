@@ -1,4 +1,4 @@
--- Pages that two answers show with different titles. If an answer shows an address twice, the first title counts.
+-- Pages with different titles in two answers. If an answer shows an address twice, the first title is used.
 create or replace function analysis.titles_of(search bigint, previous_search bigint)
 returns table (
   domain text, url_key text, "position" bigint, previous_title text, title text, previous_snippet text, snippet text
@@ -26,4 +26,4 @@ language sql stable parallel safe as $$
         and first.ordinal < before.ordinal
     )
 $$;
-comment on function analysis.titles_of(bigint, bigint) is 'Pages that two answers show under the same address with different titles. The arguments are the id of the answer and the id of the previous answer.';
+comment on function analysis.titles_of(bigint, bigint) is 'Pages with the same address but different titles in two answers. The arguments are the id of the answer and the id of the previous answer.';

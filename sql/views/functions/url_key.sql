@@ -12,4 +12,4 @@ language sql immutable strict parallel safe as $$
     ), '&'), ''), '')
   from regexp_match(btrim(url), '^(?:https?://)?(?:[^/?#@]*@)?([^/?#:]+(?::(?!(?:80|443)(?:[/?#]|$))[0-9]+)?)(?::(?:80|443))?(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$', 'i') as parts
 $$;
-comment on function analysis.url_key(text) is 'Address without scheme, fragment, tracking parameters or trailing slash, for comparison with url_key of pages; null if the text is not an address.';
+comment on function analysis.url_key(text) is 'Address without scheme, fragment, tracking parameters or trailing slash, for comparison with the url_key column of pages; null if the text is not an address.';

@@ -5,4 +5,4 @@ language sql stable parallel safe as $$
   from public.queries
   where queries.id = query
 $$;
-comment on function analysis.variant_of(uuid) is 'Parameters of a query besides its text, as returned by analysis.variant.';
+comment on function analysis.variant_of(uuid) is 'Parameters of a query other than its text, as returned by analysis.variant.';

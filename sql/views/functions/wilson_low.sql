@@ -1,4 +1,4 @@
--- Lower bound of Wilson's 95 % confidence interval for an observed share, with continuity correction.
+-- Lower bound of Wilson's 95% confidence interval for an observed share, with continuity correction.
 create or replace function analysis.wilson_low(moved double precision, compared double precision)
 returns double precision
 language sql immutable parallel safe as $$
@@ -13,4 +13,4 @@ language sql immutable parallel safe as $$
     )
   end
 $$;
-comment on function analysis.wilson_low(double precision, double precision) is 'Lower bound of the 95 % confidence interval of the share moved / compared (Wilson, with continuity correction). The upper bound is 1 - analysis.wilson_low(compared - moved, compared).';
+comment on function analysis.wilson_low(double precision, double precision) is 'Lower bound of the 95% confidence interval of the share moved / compared (Wilson, with continuity correction). The upper bound is 1 - analysis.wilson_low(compared - moved, compared).';

@@ -30,7 +30,7 @@ from (
 join entities on entities.id = sides.entity_id
 left join queries on queries.id = sides.query_id
 where sides.now <> sides.before;
-comment on view analysis.entity_changes is 'Entities that an answer names and the previous answer did not name (new), or that only the previous answer named (gone).';
+comment on view analysis.entity_changes is 'Entities that are mentioned in an answer but not in the previous answer (new), or only in the previous answer (gone).';
 comment on column analysis.entity_changes.name is 'Name of the entity.';
 comment on column analysis.entity_changes.type is 'Type of the entity, as given by the API.';
 comment on column analysis.entity_changes.change is 'Kind of change: new or gone.';

@@ -1,4 +1,4 @@
--- Number of queries whose answers name each entity, by day.
+-- Number of queries whose answers mention each entity, by day.
 create or replace view analysis.entity_frequency as
 select
   observations.run_date,
@@ -17,8 +17,8 @@ cross join lateral (
 join entities on entities.id = named.entity_id
 left join analysis.query_days using (run_date, query_id)
 group by observations.run_date, entities.name, entities.type;
-comment on view analysis.entity_frequency is 'Number of queries whose answers name each entity, by day.';
+comment on view analysis.entity_frequency is 'Number of queries whose answers mention each entity, by day.';
 comment on column analysis.entity_frequency.name is 'Name of the entity.';
 comment on column analysis.entity_frequency.type is 'Type of the entity, as given by the API.';
-comment on column analysis.entity_frequency.queries is 'Number of queries whose answer for the day names the entity.';
-comment on column analysis.entity_frequency.weight is 'Sum of the weights of the queries whose answer names the entity.';
+comment on column analysis.entity_frequency.queries is 'Number of queries whose answer for the day mentions the entity.';
+comment on column analysis.entity_frequency.weight is 'Sum of the weights of the queries whose answer mentions the entity.';

@@ -1,4 +1,4 @@
--- Entities that the newest answers name together more often than by chance.
+-- Entities that are mentioned together in the newest answers more often than by chance.
 create or replace view analysis.entity_pairs as
 with named as materialized (
   select distinct latest.query_id, search_entities.entity_id
@@ -10,7 +10,7 @@ frequency as materialized (
   from named
   group by entity_id
 ),
--- An entity in fewer than three answers cannot share three answers with another entity.
+-- An entity that occurs in fewer than three answers cannot share three answers with another entity.
 frequent as materialized (
   select named.query_id, named.entity_id
   from named
@@ -34,7 +34,7 @@ select
   others.queries as other_queries,
   everything.answers,
   case
-    -- If every answer names both entities, the value is the maximum.
+    -- If every answer mentions both entities, the value is the maximum.
     when pairs.together = everything.answers then 1
     else
       ln(pairs.together::double precision * everything.answers / (mine.queries::double precision * others.queries))
@@ -46,13 +46,13 @@ join frequency as others on others.entity_id = pairs.other_entity_id
 join entities on entities.id = pairs.entity_id
 join entities as other_entities on other_entities.id = pairs.other_entity_id
 cross join (select count(*) as answers from analysis.latest) as everything;
-comment on view analysis.entity_pairs is 'Pairs of entities that at least three of the newest answers name together.';
+comment on view analysis.entity_pairs is 'Pairs of entities that are mentioned together in at least three of the newest answers.';
 comment on column analysis.entity_pairs.name is 'Name of the first entity.';
 comment on column analysis.entity_pairs.type is 'Type of the first entity.';
 comment on column analysis.entity_pairs.other_name is 'Name of the second entity.';
 comment on column analysis.entity_pairs.other_type is 'Type of the second entity.';
-comment on column analysis.entity_pairs.together is 'Number of answers that name both entities.';
-comment on column analysis.entity_pairs.queries is 'Number of answers that name the first entity.';
-comment on column analysis.entity_pairs.other_queries is 'Number of answers that name the second entity.';
+comment on column analysis.entity_pairs.together is 'Number of answers that mention both entities.';
+comment on column analysis.entity_pairs.queries is 'Number of answers that mention the first entity.';
+comment on column analysis.entity_pairs.other_queries is 'Number of answers that mention the second entity.';
 comment on column analysis.entity_pairs.answers is 'Total number of answers considered: the newest answer to each query.';
-comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if as often as by chance, below 0 if less often.';
+comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if they appear together as often as by chance, below 0 if less often.';

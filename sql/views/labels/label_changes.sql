@@ -11,7 +11,7 @@ select
   steps.fetched_at
 from analysis.step_days as steps
 join queries on queries.id = steps.query_id
--- Answers are looked up one at a time, because far fewer answers have a change than the planner expects.
+-- Answers are looked up one at a time, because far fewer answers changed than the planner expects.
 cross join lateral (
   select searches.intent, searches.sentiment
   from searches

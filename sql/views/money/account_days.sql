@@ -12,7 +12,7 @@ select
   coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
   coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
   coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
-  -- Minimum and maximum find the first and last lines without sorting.
+  -- Aggregating with min and max finds the first and last lines without sorting.
   (
     min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
   )[2] as opening_balance,
@@ -28,7 +28,7 @@ comment on column analysis.account_days.credits_used is 'Credits used by calls t
 comment on column analysis.account_days.highest_balance is 'Highest balance of the day, measured before each change.';
 comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, measured after each change.';
 comment on column analysis.account_days.credits_unexplained is 'External spend: the decrease in the balance that no call in this database explains.';
-comment on column analysis.account_days.credits_unknown is 'Decrease in the balance during calls with an unknown outcome. These calls may have used the credits.';
+comment on column analysis.account_days.credits_unknown is 'Decrease in the balance during calls with an unknown outcome. Calls with an unknown outcome may have used these credits.';
 comment on column analysis.account_days.credits_added is 'Credits added to the balance by top-ups, renewals and refunds.';
 comment on column analysis.account_days.opening_balance is 'Balance before the first change of the day.';
 comment on column analysis.account_days.closing_balance is 'Balance after the last change of the day.';

@@ -26,9 +26,9 @@ left join lateral (
   order by searches.fetched_at desc, searches.id desc
   limit 1
 ) as newest on true;
-comment on view analysis.cadence is 'Newest decision on how often each query in a list with an adaptive schedule is asked, with the reason and the next date. A query without a row is asked every night. An interval set by the list (every) takes precedence.';
+comment on view analysis.cadence is 'Latest decision on how often each query in a list with an adaptive schedule is asked, with the reason and the next date. A query without a row is asked every night. An interval set by the list (every) takes precedence.';
 comment on column analysis.cadence.list is 'Name of the list.';
-comment on column analysis.cadence.interval_days is 'Days between two purchases of the query.';
+comment on column analysis.cadence.interval_days is 'Number of days between two purchases of the query.';
 comment on column analysis.cadence.due_on is 'First run date on which the query will be asked again.';
 comment on column analysis.cadence.by_chance is 'True if the query was drawn at random to be asked on decided_on, although it was not due.';
 comment on column analysis.cadence.why is 'Reason for the interval, in one sentence.';

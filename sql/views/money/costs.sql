@@ -1,12 +1,12 @@
--- Cost of each list's answers on each day, and the number of answers that changed.
+-- Cost of each list's answers on each day, and the number of changed answers.
 create or replace view analysis.costs as
--- In stored rows, a changed answer counts on the day for which it was bought. If an answer is compared on another day,
--- all rows are computed from the answers.
+-- In stored rows, a changed answer is counted on the day for which it was bought. If an answer is compared on another
+-- day, all rows are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null
       and not exists (select from analysis.away_days)
-      -- For queries that were not always in the slice, the stored previous answer may be the wrong answer.
+      -- For queries that were not always in the slice, the stored previous answer may be wrong.
       and not exists (select from analysis.sliced_queries() where not always)
       and not exists (
         select
@@ -91,7 +91,7 @@ from (
           then count(*) filter (where volatility.volatility > 0)
         end as changed
       from searches
-      -- An answer that is compared on two days counts once.
+      -- An answer that is compared on two days is counted once.
       left join (
         select search_id, max(volatility) as volatility
         from analysis.volatility
@@ -120,11 +120,11 @@ from (
   cross join unnest(array_remove(tags, '*') || '*'::text) as tag
   group by run_date, list, tag
 ) as summed;
-comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the number of readable answers and the number of changed answers. A query with several labels counts once under each label.';
+comment on view analysis.costs is 'Credits used for the queries of each list and label on each day, with the numbers of readable and changed answers. A query with several labels is counted once under each label.';
 comment on column analysis.costs.calls is 'Number of calls sent.';
 comment on column analysis.costs.credits_used is 'Credits used, as reported by the answers from all origins.';
 comment on column analysis.costs.answers is 'Number of readable answers from the selected origins.';
-comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous answer to their query; null if some of the answers are in the archive.';
+comment on column analysis.costs.changed is 'Number of readable answers that differ from the previous answer to the same query; null if some of the answers are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits per readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits per changed answer.';
 comment on column analysis.costs.unknown_calls is 'Number of calls with an unknown outcome.';

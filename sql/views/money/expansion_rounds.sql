@@ -88,15 +88,15 @@ join lists on lists.id = counted.list_id
 join lists as sources on sources.id = counted.source_list_id
 left join brought on brought.list_id = counted.list_id and brought.round = counted.round
 left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
-comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. When these numbers become low, further rounds find few new pages and domains.';
+comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. If these numbers are low, further rounds will find few new pages and domains.';
 comment on column analysis.expansion_rounds.list is 'Name of the list to which the related searches were added.';
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
-comment on column analysis.expansion_rounds.round is 'Number of the round. Round 1 buys the related searches from the expanded list''s answers, round 2 buys the related searches from round 1''s answers, and so on.';
+comment on column analysis.expansion_rounds.round is 'Number of the round. In round 1, the related searches from the expanded list''s answers are bought; in round 2, those from round 1''s answers; and so on.';
 comment on column analysis.expansion_rounds.queries is 'Number of related searches chosen in the round.';
 comment on column analysis.expansion_rounds.open is 'Number of queries in the round that are not finished yet.';
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';
 comment on column analysis.expansion_rounds.failed is 'Number of queries that failed or have an unknown outcome.';
-comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or a cancelled run.';
+comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or the cancellation of the run.';
 comment on column analysis.expansion_rounds.credits_used is 'Credits used for the round''s answers, as reported.';
 comment on column analysis.expansion_rounds.pages is 'Number of pages in the round''s answers.';
 comment on column analysis.expansion_rounds.new_pages is 'Number of pages that no answer before the round had shown.';

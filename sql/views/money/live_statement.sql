@@ -38,8 +38,8 @@ comment on column analysis.live_statement.line is 'Line number in the account''s
 comment on column analysis.live_statement.at is 'Time at which the change was observed.';
 comment on column analysis.live_statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column analysis.live_statement.kind is 'Kind of change, as in analysis.statement.';
-comment on column analysis.live_statement.credits is 'Change in the balance, negative for a fall.';
+comment on column analysis.live_statement.credits is 'Change in the balance, negative for a decrease.';
 comment on column analysis.live_statement.balance is 'Balance after the change.';
 comment on column analysis.live_statement.call_id is 'Call to which the change is attributed.';
-comment on column analysis.live_statement.last_seq is 'Start number of the last call that the lines so far explain; null if another call overlaps with these calls.';
+comment on column analysis.live_statement.last_seq is 'Start number of the last call that the lines so far explain; null if another call overlaps these calls.';
 comment on column analysis.live_statement.next_seq is 'Start number of the call after last_seq; null if there is no later call yet.';

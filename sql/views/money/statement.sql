@@ -23,20 +23,20 @@ from (
 join public.accounts on accounts.id = change.account_id
 left join public.calls on calls.id = change.call_id
 -- Includes calls for forgotten queries, which also cost credits. Each table is joined by a single key, so that the
--- joins cost nothing if the run is not selected.
+-- planner can omit the joins if the run is not selected.
 left join public.tasks on tasks.id = calls.task_id
 left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
 left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)
 left join public.lists on lists.id = runs.list_id;
-comment on view analysis.statement is 'Every change in the balance of each account, with its explanation, in the order in which the API charged the calls. The first line of an account''s statement is the balance that the account''s first answer reported. This line and all changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. A rise and a fall between two answers appear as a single net change.';
+comment on view analysis.statement is 'Every change in the balance of each account, with its explanation, in the order in which the API charged the calls. The first line of an account''s statement contains the balance reported by the account''s first answer. The first line and all later changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. An increase and a decrease between two answers appear as a single net change.';
 comment on column analysis.statement.account is 'Name of the account.';
 comment on column analysis.statement.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.statement.at is 'Time at which the change was observed.';
 comment on column analysis.statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
-comment on column analysis.statement.kind is 'Kind of change: opening (the first known balance), ours (the cost that a call reported), perhaps_ours (a fall during a call with an unknown outcome, up to the call''s reservation), others (external spend: a fall that no call in this database explains) or top_up (a rise from a top-up, a renewal or a refund).';
-comment on column analysis.statement.credits is 'Change in the balance, negative for a fall. In the first line, the first known balance.';
+comment on column analysis.statement.kind is 'Kind of change: opening (the first known balance), ours (the cost that a call reported), perhaps_ours (a decrease during a call with an unknown outcome, up to the call''s reservation), others (external spend: a decrease that no call in this database explains) or top_up (an increase from a top-up, a renewal or a refund).';
+comment on column analysis.statement.credits is 'Change in the balance, negative for a decrease. In the first line, the value is the first known balance.';
 comment on column analysis.statement.balance is 'Balance after the change.';
 comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that revealed the change.';
 comment on column analysis.statement.run_id is 'Id of the call''s run, for changes of kind ours or perhaps_ours.';
-comment on column analysis.statement.list is 'Name of the list of the run in run_id.';
+comment on column analysis.statement.list is 'Name of the list to which the run in run_id belongs.';
 comment on column analysis.statement.line is 'Line number in the account''s statement.';

@@ -39,5 +39,5 @@ comment on view analysis.serp_divergence is 'Difference between the top 10 resul
 comment on column analysis.serp_divergence.other_query_id is 'Id of the other query with the same text.';
 comment on column analysis.serp_divergence.variant is 'Parameters of the query, as returned by analysis.variant.';
 comment on column analysis.serp_divergence.other_variant is 'Parameters of the other query, as returned by analysis.variant.';
-comment on column analysis.serp_divergence.shared is 'Number of pages that both answers show.';
+comment on column analysis.serp_divergence.shared is 'Number of pages that appear in both answers.';
 comment on column analysis.serp_divergence.divergence is 'Difference between the two answers, from 0 (the same pages) to 1 (no common page).';

@@ -7,7 +7,7 @@ select
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
-  -- If an answer contains several spellings of a text, the query still counts only once.
+  -- If an answer contains several spellings of a text, the query is still counted only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
   -- Reads the related searches answer by answer. A single join would read the answers from all days.
@@ -32,4 +32,4 @@ comment on view analysis.untracked_related is 'Related searches that are not que
 comment on column analysis.untracked_related.q is 'Text of the related search, in the normalized form of queries.';
 comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
 comment on column analysis.untracked_related.weight is 'Sum of the weights, in the current lists, of the queries whose newest answer suggests the text.';
-comment on column analysis.untracked_related.example is 'Text of one query whose newest answer suggests the text.';
+comment on column analysis.untracked_related.example is 'Text of a query whose newest answer suggests this text.';

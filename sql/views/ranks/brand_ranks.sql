@@ -20,7 +20,7 @@ join analysis.brands
 -- The domains are computed first, as an array, so that only the results of these domains are read.
 where ranks.domain = any (array(select domain from analysis.brands))
 order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
-comment on view analysis.brand_ranks is 'Best position of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked.';
+comment on view analysis.brand_ranks is 'Best position of each brand in each observation, over the domains that belong to the brand on the run date. A brand without a row is not ranked.';
 comment on column analysis.brand_ranks.brand is 'Name of the brand.';
 comment on column analysis.brand_ranks.ours is 'True for our own brands, false for rival brands.';
 comment on column analysis.brand_ranks.position is 'Best position of the brand.';

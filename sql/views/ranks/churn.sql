@@ -9,7 +9,7 @@ select
 from analysis.step_days
 where volatility is not null
 group by run_date;
-comment on view analysis.churn is 'Number of pages that entered and left the top 10 results, over all of a night''s queries. For answers with a depth below ten, only the positions that both answers have are compared.';
+comment on view analysis.churn is 'Number of pages that entered and left the top 10 results, summed over all queries of a night. If an answer has a depth below ten, only the positions in both answers are compared.';
 comment on column analysis.churn.queries is 'Number of queries that could be compared with their previous answer.';
 comment on column analysis.churn.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.churn.left_top_10 is 'Number of pages that left the top 10.';

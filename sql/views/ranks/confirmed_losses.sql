@@ -60,10 +60,10 @@ from (
       or live.run_date = any ((select unfinished from chosen)::date[])
     )
 ) as found
--- The step is joined here, so that the planner can leave out the join if no column of the step is used.
+-- The planner omits this join if no column of the step is used.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
-comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, dated by the answer that confirms it.';
+comment on view analysis.confirmed_losses is 'Domains that held a position in the top 10 and lost it in two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, with the date of the answer that confirms the loss.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';

@@ -61,9 +61,9 @@ where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
 comment on view analysis.movers is 'Change for each domain between an answer and the previous answer. Changes that the shallower answer cannot show are excluded. The first answer to a query has no rows.';
 comment on column analysis.movers.previous_position is 'Best position in the previous answer; null if that answer does not show the domain.';
 comment on column analysis.movers.position is 'Best position in the answer; null if the answer no longer shows the domain.';
-comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 three down; null for entered and left.';
+comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 means three down; null for entered and left.';
 comment on column analysis.movers.change is 'Kind of change: up, down, same, entered or left.';
 comment on column analysis.movers.url_key is 'Page of the domain at its best position in the answer.';
 comment on column analysis.movers.previous_url_key is 'Page of the domain at its best position in the previous answer.';
-comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of one address count as one page.';
+comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of an address count as the same page.';
 comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, the number is the lowest possible, as if the domain were one position below the last position of the other answer.';

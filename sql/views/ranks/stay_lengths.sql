@@ -23,7 +23,7 @@ from (
     from (
       select
         query_id, run_date, came, went,
-        -- Usually, all answers to a query have the same origin and API, and no lookup is needed.
+        -- Usually, all answers to a query have the same origin and API, so no lookup is needed.
         case when count(*) filter (where previous_search_id is null) over (partition by query_id) > 1 then (
           select (searches.origin, searches.api)::text
           from public.searches

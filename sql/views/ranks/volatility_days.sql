@@ -14,6 +14,6 @@ group by volatility.run_date, query_tags.tag;
 comment on view analysis.volatility_days is 'Volatility of the queries with each label on each day.';
 comment on column analysis.volatility_days.queries is 'Number of queries with the label that could be compared with their previous answer.';
 comment on column analysis.volatility_days.changed is 'Number of compared queries whose answer changed.';
-comment on column analysis.volatility_days.volatility is 'Mean volatility of the compared queries, 0 to 1.';
-comment on column analysis.volatility_days.weighted_volatility is 'Mean volatility of the compared queries, 0 to 1, weighted by query weight.';
+comment on column analysis.volatility_days.volatility is 'Mean volatility of the compared queries, from 0 to 1.';
+comment on column analysis.volatility_days.weighted_volatility is 'Mean volatility of the compared queries, from 0 to 1, weighted by query weight.';
 comment on column analysis.volatility_days.spread is 'Standard deviation of the volatility of the compared queries; null if there is only one query.';

@@ -5,7 +5,8 @@ select
   queries,
   volatility,
   avg(volatility) over before as usual,
-  -- The standard deviation of fewer nights is not meaningful. Two weeks contain each day of the week twice.
+  -- The standard deviation of fewer than fourteen nights is not meaningful. Fourteen nights include
+  -- each day of the week twice.
   case when count(*) over before >= 14
     then (volatility - avg(volatility) over before) / nullif(stddev_samp(volatility) over before, 0)
   end as z,
@@ -19,7 +20,7 @@ from (
 window before as (order by run_date rows between 30 preceding and 1 preceding);
 comment on view analysis.volatility_nights is 'Mean volatility of each night, compared with the thirty nights before it.';
 comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';
-comment on column analysis.volatility_nights.volatility is 'Mean volatility of the compared queries, 0 to 1.';
+comment on column analysis.volatility_nights.volatility is 'Mean volatility of the compared queries, from 0 to 1.';
 comment on column analysis.volatility_nights.usual is 'Mean volatility of up to thirty earlier nights.';
 comment on column analysis.volatility_nights.z is 'Difference from the usual volatility, in standard deviations of the earlier nights; 2 or more counts as a spike. Null if there are fewer than fourteen earlier nights.';
 comment on column analysis.volatility_nights.nights is 'Number of earlier nights used for the comparison.';

@@ -1,4 +1,4 @@
--- Volatility of each day of the week, to show whether some days are more volatile than others.
+-- Volatility by day of the week, to show whether some days are more volatile than others.
 create or replace view analysis.volatility_weekdays as
 select
   weekday,
@@ -7,7 +7,8 @@ select
   volatility,
   (total - nights * volatility) / nullif(others, 0) as elsewhere,
   volatility - (total - nights * volatility) / nullif(others, 0) as difference,
-  -- Compares two means, each with the variance of its own nights (Welch). Three nights per weekday are not enough.
+  -- Compares two means, each with its own variance (Welch's test). Three nights per weekday are too
+  -- few for a standard error.
   case when nights >= 4 and others >= 4
     then sqrt(
       variance / nights
@@ -37,7 +38,7 @@ comment on view analysis.volatility_weekdays is 'Mean volatility of the nights o
 comment on column analysis.volatility_weekdays.weekday is 'Day of the week, from 1 (Monday) to 7 (Sunday).';
 comment on column analysis.volatility_weekdays.name is 'Name of the day of the week.';
 comment on column analysis.volatility_weekdays.nights is 'Number of nights on this weekday that could be compared with earlier answers.';
-comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of the nights on this weekday, 0 to 1.';
+comment on column analysis.volatility_weekdays.volatility is 'Mean volatility of the nights on this weekday, from 0 to 1.';
 comment on column analysis.volatility_weekdays.elsewhere is 'Mean volatility of all other nights.';
 comment on column analysis.volatility_weekdays.difference is 'Difference between the two means: volatility minus elsewhere.';
 comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null if this weekday or the other days have fewer than four nights.';

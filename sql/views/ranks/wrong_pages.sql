@@ -62,6 +62,6 @@ where analysis.page_name(pages.url_key) <> analysis.page_name(best.target_key);
 comment on view analysis.wrong_pages is 'Observations in which the best-ranking page of the target''s domain is not the target page from the list.';
 comment on column analysis.wrong_pages.position is 'Best position of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at the best position.';
-comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the form of url_key.';
+comment on column analysis.wrong_pages.target_key is 'Target page of the query, in the same form as url_key.';
 comment on column analysis.wrong_pages.target_url is 'Address of the target page from the list, in the form that browsers use.';
 comment on column analysis.wrong_pages.target_position is 'Position of the target page in the same answer; null if the answer does not show the page.';

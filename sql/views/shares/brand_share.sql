@@ -40,7 +40,7 @@ from (
     sum(top_10)::bigint as top_10,
     coalesce(sum(clicks), 0) as clicks
   from (
-    -- A brand with one domain has that domain's sums, which are stored for finished days.
+    -- The sums for a brand with one domain are that domain's sums, which are stored for finished days.
     select shares.run_date, shares.tag, alone.brand, alone.ours, shares.ranked, shares.top_3, shares.top_10, shares.clicks
     from (
       select brand, ours, min(domain) as domain
@@ -68,13 +68,13 @@ from (
     from (
       select placed.query_id, placed.run_date, several.brand, several.ours, min(placed.place) >> 20 as position
       from (
-        -- The results are grouped first, so that brands are looked up for a few rows and not for each result.
+        -- The results are grouped first, so that brands are looked up for only a few rows instead of for each result.
         select observations.query_id, observations.run_date, shown.domain, min(shown.place) as place
         from analysis.observations
         join public.result_domains as shown on shown.search_id = observations.search_id
         where shown.place is not null
           and shown.domain = any (array(select domain from several))
-          -- This condition is evaluated once. If every brand has only one domain, no answer is read.
+          -- This condition is evaluated once. If every brand has only one domain, no answers are read.
           and (select exists (select from several))
         group by observations.query_id, observations.run_date, shown.domain
       ) as placed
@@ -98,12 +98,12 @@ from (
   group by run_date, tag, brand, ours
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.brand_share is 'Share of voice of our brands and of rival brands. A brand counts once for each query, with the best position of the domains that belong to it on that day.';
+comment on view analysis.brand_share is 'Share of voice of our brands and rival brands. A brand is counted once for each query, with the best position of the domains that belong to it on the run date.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
 comment on column analysis.brand_share.ours is 'True for our own brands, false for rival brands.';
-comment on column analysis.brand_share.share_of_voice is 'Share of clicks, 0 to 1.';
-comment on column analysis.brand_share.visibility is 'Share of voice, divided by the share of voice with position 1 for every query. A value of 1 means position 1 for every query.';
-comment on column analysis.brand_share.queries is 'Number of queries with the label that have an observation that day.';
+comment on column analysis.brand_share.share_of_voice is 'Share of clicks, from 0 to 1.';
+comment on column analysis.brand_share.visibility is 'Share of voice, divided by the share of voice that would result from position 1 for every query. A value of 1 corresponds to position 1 for every query.';
+comment on column analysis.brand_share.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.brand_share.ranked is 'Number of queries with the label for which the brand ranks, at any position.';
 comment on column analysis.brand_share.top_3 is 'Number of queries for which the brand ranks in positions 1 to 3.';
 comment on column analysis.brand_share.top_10 is 'Number of queries for which the brand ranks in positions 1 to 10.';

@@ -45,4 +45,4 @@ comment on column analysis.competitors.shared is 'Number of queries whose newest
 comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
 comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
 comment on column analysis.competitors.lift is 'Number of answers that show both domains, divided by the number expected by chance.';
-comment on column analysis.competitors.everywhere is 'True if the domain is in more than 40 % of all answers. Such a domain is a rival for every query, or a general site such as an encyclopaedia.';
+comment on column analysis.competitors.everywhere is 'True if the domain appears in more than 40% of all answers. A domain in so many answers is either a rival for every query or a general site such as an encyclopaedia.';

@@ -1,4 +1,4 @@
--- Share of voice within each topic that the API names.
+-- Share of voice within each topic that the API reports.
 create or replace view analysis.topic_share as
 with topics as not materialized (
   select distinct
@@ -32,8 +32,8 @@ from (
   group by topics.run_date, topics.topic, held.domain
 ) as held
 join totals using (run_date, topic);
-comment on view analysis.topic_share is 'Share of voice of each domain within each topic (cluster) that the API names, by day. A query with several topics counts once under each topic.';
+comment on view analysis.topic_share is 'Share of voice of each domain within each topic (cluster) that the API reports, by day. A query with several topics is counted once under each topic.';
 comment on column analysis.topic_share.topic is 'Label of the topic.';
-comment on column analysis.topic_share.share_of_voice is 'Share of clicks, 0 to 1.';
-comment on column analysis.topic_share.queries is 'Number of queries with the topic that have an observation that day.';
+comment on column analysis.topic_share.share_of_voice is 'Share of clicks, from 0 to 1.';
+comment on column analysis.topic_share.queries is 'Number of queries with the topic that have an observation on the run date.';
 comment on column analysis.topic_share.ranked is 'Number of queries with the topic for which the domain ranks.';

@@ -22,7 +22,7 @@ interface Manual<Options> {
   /** Help text in addition to the command's description in `commands.ts`. */
   readonly more?: string
   readonly examples: readonly string[]
-  /** If true, the first signal requests a graceful shutdown. If false, the first signal ends the command at once. */
+  /** If true, the first signal requests a graceful shutdown; if false, it ends the command immediately. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
   /** Imports the command's module, once its arguments are valid. */
@@ -42,7 +42,7 @@ export async function runCommand<Options>(manual: Manual<Options>): Promise<void
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
-    // The settings are loaded only now, because the help needs no settings and should appear at once.
+    // Settings are loaded late, because the help does not need them and should appear immediately.
     const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
     const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
@@ -99,9 +99,12 @@ function buildProgram<Options>(manual: Manual<Options>): Command {
   return program
 }
 
-/** Adds `--yes` to a command that buys or deletes: without it, the command is a preview. */
+/** Adds `--yes` to a command that buys or deletes: without the flag, the command only shows a preview. */
 export function addYes(program: Command): Command {
-  return program.option('--yes', 'make the changes; without this flag, the command only shows them')
+  return program.option(
+    '--yes',
+    'make the changes; without this flag, the command only shows a preview',
+  )
 }
 
 export const addYesHint = 'nothing was changed; to go ahead, add --yes'
@@ -139,7 +142,7 @@ function explain(error: unknown): Exit {
   const known = outage.test(code)
     ? `the database or the queue cannot be reached: ${scrub(String(error))}; try again`
     : refusal.test(code)
-      ? `expected a login that may read and change querymill's tables, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login that ran ${npmRun('migrate')}`
+      ? `expected a login that may read and change querymill's tables, got ${scrub(reasonOf(error))}; set DATABASE_URL to use the login that ran ${npmRun('migrate')}`
       : null
   if (known !== null) {
     say(`error: ${known}`)
@@ -186,11 +189,11 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   })
   const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(
-    `expected flags after "--", got ${names} before it, where npm does not pass it on; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
+    `expected flags after "--", got ${names} before "--", which npm does not pass on; run: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
 }
 
-/** Rejects a flag as another flag's value: in `--as --dry-run`, the dry run would be lost and the command would buy. */
+/** Rejects a flag given as another flag's value. `--as --dry-run` would ignore `--dry-run` and spend credits. */
 export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
   const known = new Map(program.options.map((option) => [option.long, option]))
   for (const [index, word] of args.entries()) {

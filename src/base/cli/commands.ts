@@ -20,13 +20,13 @@ export interface Group {
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 
-/** All user commands by purpose, most common commands first. */
+/** All user commands, grouped by purpose, with the most common first. */
 export const groups: readonly Group[] = [
   {
     title: 'Every day',
     commands: {
       enqueue: {
-        about: 'reads lists of queries, plans a run for each, and queues the calls to buy',
+        about: 'reads lists of queries, plans a run for each list, and queues its calls',
         bounds: ['--max-old-space-size=256'],
       },
       work: {
@@ -42,9 +42,9 @@ export const groups: readonly Group[] = [
       },
       sql: { about: 'answers a predefined question, or runs a read-only SQL statement' },
       report: { about: 'writes a report as one HTML file' },
-      export: { about: 'writes a view, a table or an answer to a file' },
+      export: { about: 'exports a view, a table or an answer as a file' },
       verify: { about: 'checks the stored data and the ledger' },
-      demo: { about: 'tries everything on this machine with invented answers, at no cost' },
+      demo: { about: 'runs a complete demo on this machine with invented answers, at no cost' },
     },
   },
   {
@@ -79,7 +79,7 @@ export const groups: readonly Group[] = [
     word: 'schedule',
     commands: {
       cadence: {
-        about: 'shows how often each query is asked, and the credits that this saves',
+        about: 'shows how often each query is asked, and the credits saved',
         page: 'docs/ask-less.md',
       },
     },
@@ -93,7 +93,7 @@ export const groups: readonly Group[] = [
         about: 'shows quarantined runs and answers, and overrides decisions',
         page: 'docs/operations.md#nights-that-are-not-trusted',
       },
-      notify: { about: 'shows webhook notices, or sends a test' },
+      notify: { about: 'shows webhook notices, or sends a test notice' },
       domains: { about: "shows or sets our own and competitors' domains, with their dates" },
     },
   },
@@ -105,9 +105,9 @@ export const groups: readonly Group[] = [
       doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
       migrate: { about: 'creates or updates the database tables' },
       stack: { about: 'shows or stops the embedded database and search service' },
-      health: { about: 'checks a process, and exits with 0 if it is healthy' },
+      health: { about: 'checks whether a process is healthy, and sets the exit code' },
       archive: {
-        about: 'moves old nights into Parquet files, and brings them back',
+        about: 'moves the answers of old days into Parquet files, or restores them',
         bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],
         page: 'docs/archive.md',
       },
@@ -147,7 +147,7 @@ const ofPackage = 'npx querymill '
 
 export const programName = isImage ? 'querymill' : 'npx querymill'
 
-/** Start of each command line in this installation. */
+/** Prefix of every command line in this installation. */
 export const commandStart = isCheckout ? ofCheckout : `${programName} `
 
 /** Returns the command line for `status`, or for `retry --` if flags follow, in this installation. */
@@ -175,7 +175,7 @@ function lineAsTyped(line: string, start: string): string {
 
 function wordsAsTyped(words: string, start: string): string {
   const typed = words.replace(command, (_, name: string) => start + name)
-  // The sample list is inside the installed package, where nobody should edit it.
+  // The sample list is inside the installed package, where users should not edit it.
   return start === ofPackage
     ? typed.replaceAll('enqueue inputs/keywords.csv', 'enqueue YOUR.csv')
     : typed

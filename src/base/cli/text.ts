@@ -18,16 +18,16 @@ const borders = ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) =>
   ['', '-left', '-right', '-mid'].map((part) => side + part),
 )
 
-/** Characters between cells: no borders, and two blanks between columns. */
+/** Characters between cells: no borders, and two spaces between columns. */
 const plain = { ...Object.fromEntries(borders.map((border) => [border, ''])), middle: '  ' }
 
-/** Formats rows as a plain-text table without colors or lines, which is easy to copy and search. */
+/** Formats rows as a plain-text table without colors or lines, so that it is easy to copy and search. */
 export function formatTable(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
   { right = [], widest = 60 }: TableOptions = {},
 ): string {
-  // Loads the library with the first table, because the help has no tables.
+  // Loads the table library on first use, because the help has no tables.
   const Table = require('cli-table3') as typeof TableOf
   const table = new Table({
     head: [...heads],
@@ -76,7 +76,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes charged refusals and answers to other queries. Returns an empty text if there are none. */
+/** Describes charged refusals and answers to other queries. Returns an empty string if both counts are zero. */
 export function flawText(flaws: Readonly<Record<'paid_refusal' | 'other_query', number>>): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []

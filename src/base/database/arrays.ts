@@ -59,7 +59,7 @@ const double: Kind<number> = {
   },
 }
 
-/** Ids from `idBytes`, each of which has 16 characters with codes below 256. */
+/** Ids from `idBytes`: strings of 16 characters with codes below 256. */
 const uuid: Kind<string> = {
   name: 'uuid',
   oid: 2950,
@@ -128,7 +128,7 @@ export class ArrayColumn<T> {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. Parameters created from the array must already have been sent. */
+  /** Clears the array but keeps its memory. Call this only after all parameters made from the array have been sent. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0

@@ -37,7 +37,7 @@ export interface PoolOptions {
   readonly schema?: string
   /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
-  /** If true, transactions lock rows that all workers wait for. Such a transaction must never hang or lose a commit. */
+  /** True if transactions lock rows that all workers need. Ledger transactions must never hang or lose a commit. */
   readonly ledger?: boolean
   /** If true, transactions are read-only by default. */
   readonly reading?: boolean
@@ -52,12 +52,12 @@ const ledgerSettings = {
   lock_timeout: '2000',
   transaction_timeout: '30000',
 }
-/** Servers built without lz4 use their default compression, which costs three times as much for the same size. */
+/** Servers built without lz4 use their default compression, which takes three times as long for the same size. */
 const packing = { default_toast_compression: 'lz4' }
 /** Time without a response after which a connection is closed, even if TCP reports no error. */
 const ledgerSilenceMs = 15_000
-// The server may be configured to acknowledge commits before they are durable. Ledger connections override that
-// setting. Waiting for a standby is allowed.
+// The server may be configured to acknowledge commits before they are durable. Ledger connections override the
+// server's setting. Commits may also wait for a standby.
 const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** Opens a pool that survives a server restart, and connects on first use. */
@@ -69,7 +69,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(ledger === true ? ledgerSettings : {}),
     ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
   }
-  // The pool waits for `onConnect` before it uses a new connection, and reports an error there as a connection error.
+  // The pool waits for `onConnect` before it uses a new connection, and treats an error in this function as a
+  // connection error.
   const settling = { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
   const pool = new pg.Pool({
     connectionString: url,
@@ -82,10 +83,11 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     ...(ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
   })
-  // The pool replaces a broken idle connection. Without a listener, its error would end the process.
+  // The pool replaces a broken idle connection. Without a listener, a connection's error would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
-    // A connection that breaks between two statements also needs a listener. The transaction's next statement fails.
+    // A connection that breaks between two statements also needs a listener. The transaction's next statement reports
+    // the failure.
     client.on('error', () => undefined)
     codeBreaks(client, 'query')
     if (ledger === true) void client.query(ledgerStart).catch(() => undefined)
@@ -102,7 +104,7 @@ function codeBreaks(owner: object, name: string): void {
     throw new TypeError(`expected the driver to have a method ${name}`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // The handler is attached first, so that the caller already finds the code on the error.
+    // The handler is attached first, so that the error has its code when the caller sees it.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -118,10 +120,7 @@ export function giveCode(error: unknown): void {
   Object.assign(error, { code: connectionFailure })
 }
 
-/**
- * Opens the typed database on a pool. Destroying the database ends the pool. Set `byKey` if all statements are repeated
- * and look up rows by key.
- */
+/** Opens the typed database on a pool, which ends with it. Set `byKey` if all statements are repeated key lookups. */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
   return new Kysely<DB>({ dialect })
@@ -142,14 +141,14 @@ export async function probeDatabase(db: Database): Promise<void> {
 /** Connection settings by name, which are applied only if no other client shares the connection. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** Time limit for connecting. A busy server may need almost as long. */
+/** Time limit for connecting. A busy server may take almost 30 seconds to accept a connection. */
 const connectWithinMs = 30_000
 
-/** Number of checks for a shared session. A single check may miss the sharing if the pooler is busy. */
+/** Number of checks for a shared session. A single check may not detect a shared session if the pooler is busy. */
 const looks = 5
 
-// Applies settings that only some servers support. If a pooler reports its own session number, nothing is set, because
-// another client may get the session.
+// Applies settings that only some servers support. If a pooler reports its own session number, no settings are applied,
+// because another client may get the session.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
@@ -174,7 +173,7 @@ export async function settleSession(
   if (await isShared(client, address)) {
     const { host } = new URL(address)
     throw new WrongDatabase(
-      `expected a dedicated session for each connection to ${host}, got a pooler that assigns one to each transaction (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database, or set DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL) to PostgreSQL itself`,
+      `expected a dedicated session for each connection to ${host}, got a pooler that assigns a session to each transaction (PgBouncer: pool_mode = transaction or statement); set pool_mode = session for this database, or set DATABASE_URL (MILL_REPLICA_URL, MILL_ANALYST_URL) to PostgreSQL itself`,
     )
   }
   await isSet(client, settings, await pidOf(client))
@@ -201,7 +200,7 @@ function timed(text: string, values: unknown[] = []) {
   return { text, values, query_timeout: connectWithinMs }
 }
 
-/** Checks whether the session is shared. An unshared session stays the same, and no other client gets it. */
+/** Checks whether the session is shared. Any other session keeps its process id and is not given to other clients. */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
     connectionString: address,
@@ -228,9 +227,9 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
   }
 }
 
-/** Maximum number of cached plans per connection. Other statements are planned on each execution. */
+/** Maximum number of cached plans per connection. Uncached statements are planned on each execution. */
 const mostPlans = 50
-/** Number of uses after which a plan is renewed. Each later renewal comes after eight times as many uses. */
+/** Number of uses after which a plan is renewed. The number of uses grows eightfold with each renewal. */
 const firstUses = 64
 const moreUses = 8
 
@@ -242,17 +241,14 @@ const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A cached plan, which is renewed after `last` uses, because tables may have grown since it was made. */
+/** A cached plan, which is renewed after `last` uses, because its tables may have grown. */
 interface Plan {
   readonly number: number
   uses: number
   last: number
 }
 
-/**
- * Sends all statements from one event-loop turn in a single write. The server receives the whole transaction, so a
- * process that freezes leaves no lock behind.
- */
+/** Sends all statements of one event-loop turn in one write, so that a process that freezes leaves no lock behind. */
 function gather(client: PoolClient): void {
   const stream: unknown = Reflect.get(Reflect.get(client, 'connection') ?? {}, 'stream')
   if (!(stream instanceof Writable)) return
@@ -293,8 +289,8 @@ function nameOf({ number, last }: Plan): string {
 }
 
 /**
- * Kysely dialect that caches plans, because planning a short statement takes as long as executing it. Use it only on
- * connections whose statements all look up rows by key.
+ * Kysely dialect that caches plans, because planning a short statement takes as long as executing it. Use this dialect
+ * only on connections on which all statements look up rows by key.
  */
 function preparedDialect(pool: Pool): Dialect {
   const clients = new WeakMap<PoolClient, PostgresPoolClient>()
@@ -311,15 +307,15 @@ type Statement<Row> = RawBuilder<Row> | CompiledQuery<Row>
 
 /** A transaction that sends its statements without waiting for earlier results. */
 export interface Trip {
-  /** Sends a statement at once. Postgres runs statements in order. If one fails, all later statements fail too. */
+  /** Sends a statement immediately. Postgres runs statements in order. If one fails, all later statements fail too. */
   run<Row>(query: Statement<Row>): Promise<readonly Row[]>
   /** Sends the last statement together with the commit, and waits for both. */
   end<Row>(query: Statement<Row>): Promise<readonly Row[]>
 }
 
 /**
- * Runs a transaction in as few round trips as possible. The row that all workers wait for is locked only while Postgres
- * works, not while results travel to this process.
+ * Runs a transaction in as few round trips as possible. A row that all workers need is locked only while Postgres
+ * executes statements, not while results are in transit.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -333,7 +329,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
     }
     const run = <Row>(query: Statement<Row>): Promise<readonly Row[]> => {
       const compiled = 'compile' in query ? query.compile(db) : query
-      // The transaction starts with its first statement. Before that statement, no lock or connection is held.
+      // The transaction starts with its first statement. Before the first statement, no lock or connection is held.
       if (answers.length === 0) void send(CompiledQuery.raw('begin'))
       return send(compiled)
     }
@@ -341,7 +337,8 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
       if (committed || answers.length === 0) return
       committed = true
       void send(CompiledQuery.raw('commit'))
-      // After a failure, Postgres silently turns the commit into a rollback. The earlier results contain the error.
+      // After a failure, Postgres silently turns the commit into a rollback. The results of earlier statements contain
+      // the error.
       for (const answer of answers) await answer
     }
     const end = async <Row>(query: Statement<Row>): Promise<readonly Row[]> => {

@@ -100,13 +100,13 @@ export interface CellColumn {
 const bigintList = 1016
 const types = pg.types.builtins
 
-/** Server types by kind. All other types count as text. */
+/** Server types by kind. Columns of any other type are treated as text. */
 const kinds: readonly (readonly [ColumnKind, readonly number[]])[] = [
   ['boolean', [types.BOOL]],
   ['number', [types.INT8, types.INT2, types.INT4, types.FLOAT4, types.FLOAT8, types.NUMERIC]],
   ['json', [types.JSON, types.JSONB]],
   ['instant', [types.TIMESTAMPTZ]],
-  // Array types, which have no names in the driver.
+  // Array types, for which the driver defines no names.
   ['list', [1000, 1005, 1007, 1009, 1015, bigintList, 1021, 1022, 1231, 2951]],
 ]
 
@@ -114,7 +114,7 @@ export function kindOfCell(type: number): ColumnKind {
   return kinds.find(([, some]) => some.includes(type))?.[0] ?? 'text'
 }
 
-/** An array item as parsed by the driver, which knows fewer types than the server. */
+/** An array item as parsed by the driver, which supports fewer types than the server. */
 type Listed = string | number | boolean | null
 
 const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
 import type { DB } from './schema.ts'
 
-// Loading the query builder's 300 or so ES modules took a quarter of a command's startup time. The CommonJS build is
-// much faster.
+// Loading the query builder's ES modules (about 300) took a quarter of a command's startup time. The CommonJS build
+// loads much faster.
 const builder = createRequire(import.meta.url)('kysely') as typeof Builder
 
 export const { CompiledQuery, expressionBuilder, Kysely, Migrator, PostgresDialect, sql } = builder

@@ -1,4 +1,4 @@
-// Takes advisory locks that are identified by a text.
+// Takes advisory locks that are identified by strings.
 
 import type { Database } from './database.ts'
 import { type Expression, expressionBuilder } from './kysely.ts'

@@ -56,7 +56,7 @@ function migration(name: string, text: string) {
   return { name, text, sha256: hash('sha256', text, 'hex') }
 }
 
-/** Normalizes line ends, so that a checkout with CRLF line ends does not count as edited. */
+/** Normalizes line endings, so that a checkout with CRLF does not count as edited. */
 function readSql(path: string): string {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
 }
@@ -113,7 +113,7 @@ export async function checkDatabase(
   throw new WrongDatabase(
     applied.length === 0
       ? `expected querymill's tables in the database, got none; run: ${npmRun('migrate')}`
-      : `expected a database with all ${files.length} migrations, got one that lacks ${missing}; run: ${npmRun('migrate')}`,
+      : `expected a database with all ${files.length} migrations, got a database that lacks ${missing}; run: ${npmRun('migrate')}`,
   )
 }
 
@@ -125,7 +125,7 @@ async function checkVersion(db: Database): Promise<void> {
   const { number, name } = only(rows)
   if (number >= leastVersion) return
   throw new WrongDatabase(
-    `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset to use the embedded one`,
+    `expected PostgreSQL 15 or newer, got ${name}; upgrade the server, or leave DATABASE_URL unset to use the embedded PostgreSQL`,
   )
 }
 
@@ -152,8 +152,8 @@ function compare(applied: readonly Applied[], files: readonly MigrationFile[]): 
     }
     throw new WrongDatabase(
       name > newest
-        ? `expected a database that this release supports, got one migrated by a newer release (${name}); use that release or a newer one`
-        : `${placeOf(name)} was applied to the database, but the file is missing; restore it`,
+        ? `expected a database that this release supports, got a database migrated by a newer release (${name}); use that release or a newer one`
+        : `${placeOf(name)} was applied to the database, but the file is missing; restore the file`,
     )
   }
 }
@@ -187,7 +187,7 @@ interface ViewFile {
 
 type Words = ReturnType<typeof readViews>['words']
 
-/** Reads all views, and column comments by name for columns without a comment in their file. */
+/** Reads all views, and the default comments for columns that have no comment in their view's file. */
 export function readViews(folder = join(sqlFolder, 'views')) {
   const wordsFile = readFileSync(join(sqlFolder, 'columns.json'), 'utf8')
   const words = z.record(z.string(), z.string()).parse(JSON.parse(wordsFile))
@@ -285,13 +285,13 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
   const again = `then run ${npmRun('migrate')} again`
   if (codeOf(cause) === lockNotAvailable) {
     return new WrongDatabase(
-      `the view ${file.name} cannot be replaced because queries keep reading it; end long queries on it, ${again}`,
+      `the view ${file.name} cannot be replaced because queries are still reading it; end long-running queries on the view, ${again}`,
       { cause },
     )
   }
   const advice =
     codeOf(cause) === invalidTableDefinition
-      ? "a view's columns cannot change; add new ones at the end"
+      ? "a view's columns cannot change; add new columns at the end"
       : `fix the cause, ${again}`
   return new WrongDatabase(
     `sql/views/${file.path} could not be applied: ${reasonOf(cause)}; ${advice}`,

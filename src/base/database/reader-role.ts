@@ -31,7 +31,7 @@ export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | nu
 }
 
 async function grantReader(trx: Database): Promise<string> {
-  // All databases on a server share their roles, so the name contains the database's oid.
+  // All databases on a server share roles, so the role's name contains the database's oid.
   const { rows } = await sql<{ name: string }>`
     select 'querymill_reader_' || oid as name
     from pg_database
@@ -65,8 +65,9 @@ function lockRoles(trx: Database) {
 }
 
 /**
- * Revokes the use of advisory locks from all other roles, because a reader that holds a list's lock would block
- * `enqueue`. Only a superuser can revoke this right. Other users leave the server's grants unchanged.
+ * Revokes the right to use advisory locks from all other roles, because a reader that holds a list's lock would block
+ * `enqueue`. Only a superuser can revoke this right. If our role is not a superuser, the server's grants stay
+ * unchanged.
  */
 async function withholdLocks(trx: Database): Promise<void> {
   await sql`
@@ -102,7 +103,7 @@ export async function ensureAnalyst(pool: Pool, name: string) {
   const reader = await ensureReader(pool)
   if (reader === null) {
     throw new Misuse(
-      'expected a DATABASE_URL whose user may create roles, got a user who may not; ask the server administrator, or grant that user CREATEROLE',
+      'expected the user of DATABASE_URL to be allowed to create roles, got a user without this right; grant that user CREATEROLE, or ask the server administrator to do so',
     )
   }
   return openDatabase(pool)
@@ -124,7 +125,7 @@ async function grantAnalyst(trx: Database, name: string, reader: string) {
     where rolname = ${name}`.execute(trx)
   if (rows[0]?.ours === false) {
     throw new Misuse(
-      `expected an unused name or an analyst name, got ${name}, which is another role on the server; choose another name`,
+      `expected a new name or the name of an analyst, got ${name}, which is another role on the server; choose another name`,
     )
   }
   const there = rows[0] !== undefined
@@ -212,7 +213,7 @@ export const readable = [
   'result_domains',
 ] as const
 
-/** All other tables, which hold internal bookkeeping such as worker states and balances. */
+/** Internal tables with bookkeeping such as worker states and balances. */
 export const withheld = [
   'accounts',
   'account_costs',

@@ -42,7 +42,7 @@ export interface AccountCosts {
    */
   cheapest: number | null;
   /**
-   * Price class: number of results and device, the parameters that prices depend on.
+   * Price class: the number of results and the device, on which prices depend.
    */
   class: string;
   /**
@@ -62,7 +62,7 @@ export interface AccountCosts {
    */
   earlier_second: Generated<number>;
   /**
-   * Number of recent prices. Once thirty recent prices are known, they become the earlier prices.
+   * Number of recent prices. Once thirty recent prices are known, the recent prices become the earlier prices.
    */
   recent_count: Generated<number>;
   /**
@@ -74,7 +74,7 @@ export interface AccountCosts {
    */
   recent_second: Generated<number>;
   /**
-   * Number of known prices. Once thirty prices are known, the highest recent price counts as an upper bound.
+   * Number of known prices. Once thirty prices are known, the highest recent price is used as an upper bound.
    */
   seen: Generated<number>;
   /**
@@ -85,7 +85,7 @@ export interface AccountCosts {
 
 export interface Accounts {
   /**
-   * Number of single calls made to learn the balance since an answer last reported a balance.
+   * Number of single calls made to determine the balance since an answer last reported it.
    */
   blind_calls: Generated<number>;
   /**
@@ -97,7 +97,7 @@ export interface Accounts {
    */
   day: string | null;
   /**
-   * Credits used on the current budget day. A call with an unknown cost counts with its reserved credits.
+   * Credits used on the current budget day. For a call with an unknown cost, the reserved credits are counted.
    */
   day_spent: Generated<number>;
   /**
@@ -125,7 +125,7 @@ export interface Accounts {
    */
   foreign_keys: Generated<string[]>;
   /**
-   * Database history in which the newest calls started, as returned by server_history(); null before the first call.
+   * Database history in which the most recent calls started, as returned by server_history(); null before the first call.
    */
   history: string | null;
   /**
@@ -145,11 +145,11 @@ export interface Accounts {
    */
   keys: Generated<string[]>;
   /**
-   * Kind of account: live, test (a test key, which never stops for lack of credits) or sandbox (the bundled service).
+   * Kind of account: live, test (used with a test key; calls never stop for lack of credits) or sandbox (the bundled service).
    */
   kind: string;
   /**
-   * Time at which a single call was last admitted to learn the balance.
+   * Time at which a single call was last admitted to determine the balance.
    */
   last_probe_at: Timestamp | null;
   /**
@@ -157,11 +157,11 @@ export interface Accounts {
    */
   month: string | null;
   /**
-   * Time from which the month's credits are counted. This time can be later than the start of the month, for example after a change of MILL_RENEWAL.
+   * Time from which the month's credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed.
    */
   month_since: Timestamp | null;
   /**
-   * Credits used in the current budget month. A call with an unknown cost counts with its reserved credits.
+   * Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted.
    */
   month_spent: Generated<number>;
   /**
@@ -169,15 +169,15 @@ export interface Accounts {
    */
   name: string;
   /**
-   * Next value of told_least: the lowest balance reported since the next record began; null if no balance was reported.
+   * Next value of told_least: the lowest balance reported since the next tracking period began; null if no balance was reported.
    */
   next_told_least: number | null;
   /**
-   * Next value of told_seq: the number of calls that had started when the next record began.
+   * Next value of told_seq: the number of calls that had started when the next tracking period began.
    */
   next_told_seq: number | null;
   /**
-   * Next value of told_untold: credits used by answers that reported no balance, since the next record began.
+   * Next value of told_untold: credits used by answers that reported no balance since the next tracking period began.
    */
   next_told_untold: Generated<number>;
   /**
@@ -193,11 +193,11 @@ export interface Accounts {
    */
   obs_remaining: number | null;
   /**
-   * Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the call that started last counts.
+   * Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the balance from the call that started last is stored.
    */
   obs_seq: number | null;
   /**
-   * True from npm run resume until a call reports the balance. Meanwhile, single calls may be made to learn the balance.
+   * True after npm run resume, until a call reports the balance. While the value is true, single calls may be made to determine the balance.
    */
   probe_granted: Generated<boolean>;
   /**
@@ -205,7 +205,7 @@ export interface Accounts {
    */
   rate_next_at: Timestamp | null;
   /**
-   * Time in milliseconds for which the API returns the same answer to the same Idempotency-Key and charges only once. Null if the API has not announced this time.
+   * Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period.
    */
   replay_ms: number | null;
   /**
@@ -217,27 +217,27 @@ export interface Accounts {
    */
   seq: Generated<number>;
   /**
-   * Number of consecutive requests by the API to slow down; a burst of such requests counts once.
+   * Number of consecutive slowdown requests from the API; a burst of requests counts once.
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not be deducted from obs_remaining yet.
+   * Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not have been deducted from obs_remaining yet.
    */
   spent_since: Generated<number>;
   /**
-   * Lowest balance reported since the record began (told_seq); null if no balance was reported.
+   * Lowest balance reported since tracking began (told_seq); null if no balance was reported.
    */
   told_least: number | null;
   /**
-   * Number of calls that had started when the record in told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.
+   * Number of calls that had started when tracking of told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.
    */
   told_seq: number | null;
   /**
-   * Credits used by answers that reported no balance, since the record began (told_seq).
+   * Credits used by answers that reported no balance since tracking began (told_seq).
    */
   told_untold: Generated<number>;
   /**
-   * Credits held for calls with an unknown outcome, until a later balance includes their cost.
+   * Credits held for calls with an unknown outcome, until a later balance includes the cost of these calls.
    */
   uncertain: Generated<number>;
   /**
@@ -245,7 +245,7 @@ export interface Accounts {
    */
   used_total: Generated<number>;
   /**
-   * Number of answers that named a query other than the query that was sent. After the first such answer, an answer that the API repeats for an Idempotency-Key is no longer trusted.
+   * Number of answers to a query other than the query that was sent. After the first wrong answer, answers that the API repeats for an Idempotency-Key are no longer trusted.
    */
   wrong_answers: Generated<number>;
 }
@@ -260,7 +260,7 @@ export interface AlertRules {
    */
   direction: string | null;
   /**
-   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the page named in the list.
+   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the target page in the list.
    */
   domain: string | null;
   /**
@@ -280,11 +280,11 @@ export interface AlertRules {
    */
   name: string;
   /**
-   * Domain that raises the alert when it passes ours; * for any domain. Null for other kinds of change.
+   * Domain that raises an alert when it overtakes our domain; * for any domain. Null for other kinds of change.
    */
   rival: string | null;
   /**
-   * Time at which the rule came into force. Runs that were judged earlier are not checked against the rule.
+   * Time at which the rule took effect. Runs that were judged earlier are not checked against the rule.
    */
   since: Generated<Timestamp>;
   /**
@@ -339,7 +339,7 @@ export interface Alerts {
    */
   origin: string;
   /**
-   * Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that passed ours.
+   * Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that overtook our domain.
    */
   other_domain: string | null;
   /**
@@ -363,7 +363,7 @@ export interface Alerts {
    */
   question: string;
   /**
-   * Time at which the alert was raised. Alerts that were found together have the same time.
+   * Time at which the alert was raised. Alerts that were raised together have the same time.
    */
   raised_at: Generated<Timestamp>;
   /**
@@ -387,7 +387,7 @@ export interface Alerts {
    */
   recovered_search_id: number | null;
   /**
-   * Share of voice on the day in recovered_run_date.
+   * Share of voice on recovered_run_date.
    */
   recovered_share: number | null;
   /**
@@ -403,7 +403,7 @@ export interface Alerts {
    */
   run_id: number;
   /**
-   * One-line text of the alert.
+   * Text of the alert, on one line.
    */
   said: string;
   /**
@@ -411,19 +411,19 @@ export interface Alerts {
    */
   search_id: number | null;
   /**
-   * Share of voice on the day in run_date.
+   * Share of voice on run_date.
    */
   share: number | null;
   /**
-   * Subject of the alert. While the alert is open, the rule raises no second alert about the same subject.
+   * Subject of the alert. While an alert is open, the rule does not raise another alert about the same subject.
    */
   subject: string;
   /**
-   * Label whose share of voice fell; null for other kinds of change.
+   * Label whose share of voice decreased; null for other kinds of change.
    */
   tag: string | null;
   /**
-   * Kind of change that the rule looks for.
+   * Kind of change that the rule detects.
    */
   what: string;
   /**
@@ -446,11 +446,11 @@ export interface AnswerFields {
    */
   field: string;
   /**
-   * Time at which the run was searched.
+   * Time at which the run's answers were searched for new fields.
    */
   found_at: Generated<Timestamp>;
   /**
-   * Place in which the field occurs: answer or result.
+   * Location of the field: answer or result.
    */
   place: string;
   /**
@@ -477,7 +477,7 @@ export interface ArchivedDays {
    */
   folder: string;
   /**
-   * SHA-256 of the manifest in hexadecimal. The manifest holds the SHA-256 of each file.
+   * Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.
    */
   manifest_sha256: string;
   /**
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Number of the part, from 1. A later part holds rows that a more recent day still used when the first part was written, and rows that were added later.
+   * Part number, starting at 1. Later parts hold rows that a more recent day still used when the first part was written, and rows added later.
    */
   part: number;
   /**
@@ -500,7 +500,7 @@ export interface CadenceDraws {
    */
   list_id: number;
   /**
-   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or its answer was not compared yet.
+   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or if its answer has not been compared yet.
    */
   moves: number | null;
   /**
@@ -527,7 +527,7 @@ export interface CadenceNights {
    */
   due: number;
   /**
-   * Number of queries with an interval of 1 day, of 2 days, and so on.
+   * Number of queries with each interval: 1 day, 2 days, and so on.
    */
   intervals: number[];
   /**
@@ -539,7 +539,7 @@ export interface CadenceNights {
    */
   longest_days: number;
   /**
-   * Number of queries on the list when it was last read.
+   * Number of queries in the list when it was last read.
    */
   queries: number;
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if the query is asked on the night of decided_on although the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.
+   * True if the query is asked on the night of decided_on even though the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.
    */
   by_chance: boolean;
   /**
@@ -578,7 +578,7 @@ export interface Cadences {
    */
   query_id: string;
   /**
-   * Reason for the interval in one sentence.
+   * Reason for the interval, in one sentence.
    */
   why: string;
 }
@@ -589,7 +589,7 @@ export interface Calls {
    */
   account_id: number;
   /**
-   * Number of times that the lost answer was requested again, with the mark as Idempotency-Key.
+   * Number of times that the lost answer was requested again with the mark as the Idempotency-Key.
    */
   asked_again: Generated<number>;
   /**
@@ -597,7 +597,7 @@ export interface Calls {
    */
   asked_again_at: Timestamp | null;
   /**
-   * Price class: number of results and device, the parameters that prices depend on.
+   * Price class: the number of results and the device, on which prices depend.
    */
   class: string;
   /**
@@ -617,11 +617,11 @@ export interface Calls {
    */
   error_code: string | null;
   /**
-   * Description of the error in one sentence.
+   * Description of the error, in one sentence.
    */
   error_message: string | null;
   /**
-   * True if the answer reported no price. In that case, credits_used is the decrease in the balance.
+   * True if the answer reported no price. If true, credits_used is the decrease in the balance.
    */
   estimated: Generated<boolean>;
   /**
@@ -629,7 +629,7 @@ export interface Calls {
    */
   finished_at: Timestamp | null;
   /**
-   * HTTP status of the response; null if there was none.
+   * HTTP status of the response; null if no response was received.
    */
   http_status: number | null;
   /**
@@ -641,15 +641,15 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Maximum age in milliseconds of an answer that could be reused instead of making the call. Null for calls made before this age was recorded.
+   * Maximum age in milliseconds of a stored answer that would have made the call unnecessary. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
-   * Outcome of the call: settled, unknown (possibly charged) or unsent (released without being sent). Null while the call is in flight.
+   * Outcome of the call: settled, unknown (may have been charged) or unsent (released without being sent). Null while the call is in flight.
    */
   outcome: string | null;
   /**
-   * True if the call was admitted alone to learn the balance.
+   * True if the call was admitted alone to determine the balance.
    */
   probe: Generated<boolean>;
   /**
@@ -673,11 +673,11 @@ export interface Calls {
    */
   task_id: number;
   /**
-   * Time at which the call was given up because its answer could not be read.
+   * Time at which the call was abandoned because its answer could not be read.
    */
   unknown_at: Timestamp | null;
   /**
-   * Time at which a reported balance first included the cost of this call, whose outcome is unknown. From then on, no credits are held for the call.
+   * Time at which a reported balance first included the cost of this call, whose outcome is unknown. After this time, no credits are held for the call.
    */
   washed_at: Timestamp | null;
   /**
@@ -714,7 +714,7 @@ export interface CtrCurve {
 
 export interface Domains {
   /**
-   * Domain in analysis: the host in lower case without a leading www.
+   * Domain used in analysis: the host in lower case without a leading www.
    */
   domain: Generated<string>;
   /**
@@ -752,7 +752,7 @@ export interface Expansions {
    */
   decided_at: Generated<Timestamp>;
   /**
-   * Query whose answer named the related search. If answers to several queries in the previous round named the related search, the query with the greatest weight counts.
+   * Query whose answer suggested the related search. If answers to several queries in the previous round suggested the related search, the query with the highest weight is stored.
    */
   from_query: string;
   /**
@@ -760,15 +760,15 @@ export interface Expansions {
    */
   list_id: number;
   /**
-   * Origin of the answers that name the related search, and of the answers bought for it: live, test or sandbox.
+   * Origin of the answers that suggest the related search, and of the answers bought for it: live, test or sandbox.
    */
   origin: string;
   /**
-   * Query that was made from the related search.
+   * Query created from the related search.
    */
   query_id: string;
   /**
-   * Round of the expansion. Round 1 has the related searches from answers to the expanded list's queries, round 2 has the related searches from answers to round 1's queries, and so on.
+   * Round of the expansion. Round 1 contains related searches from answers to the expanded list's queries, round 2 contains related searches from answers to round 1's queries, and so on.
    */
   round: number;
   /**
@@ -780,11 +780,11 @@ export interface Expansions {
    */
   source_list_id: number;
   /**
-   * Number of queries whose newest answers named the related search when it was added.
+   * Number of queries whose newest answers suggested the related search when it was added.
    */
   sources: number;
   /**
-   * Sum of the weights of the queries whose answers named the related search. The related searches with the greatest sums were added first.
+   * Sum of the weights of the queries whose answers suggested the related search. The related searches with the highest sums were added first.
    */
   weight: number;
 }
@@ -807,7 +807,7 @@ export interface FinishedAnswers {
    */
   places: ArrayType<number>;
   /**
-   * Answer from the finished day, or older answer that the day reuses.
+   * Answer from the finished day, or an older answer reused for that day.
    */
   search_id: number;
 }
@@ -822,7 +822,7 @@ export interface FinishedCosts {
    */
   calls: number;
   /**
-   * Number of readable answers that differ from the previous answer to their query; null if there are no readable answers.
+   * Number of readable answers that differ from the previous answer to the same query; null if there are no readable answers.
    */
   changed: number | null;
   /**
@@ -861,7 +861,7 @@ export interface FinishedCosts {
 
 export interface FinishedDays {
   /**
-   * Digest of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that name a folder or several hosts.
+   * Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard.
    */
   basis: string;
   /**
@@ -881,7 +881,7 @@ export interface FinishedDays {
    */
   run_date: string;
   /**
-   * True if an answer compared on this day was bought for another day. In that case, the views do not use finished_costs.
+   * True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs.
    */
   strays: Generated<boolean>;
 }
@@ -892,7 +892,7 @@ export interface FinishedGroups {
    */
   finish_id: number;
   /**
-   * Identifier of the group: its smallest query id.
+   * Identifier of the group: the lowest query id in the group.
    */
   group_id: string;
   /**
@@ -903,7 +903,7 @@ export interface FinishedGroups {
 
 export interface FinishedKeywordDays {
   /**
-   * Digest of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().
+   * Hash of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().
    */
   basis: string;
   /**
@@ -911,7 +911,7 @@ export interface FinishedKeywordDays {
    */
   finish_id: number;
   /**
-   * Identifier of the stored keywords. Data read from the stored keywords stays valid as long as this row exists.
+   * Identifier of the stored keywords. Data read from the stored keywords remains valid as long as this row exists.
    */
   id: Generated<number>;
 }
@@ -922,7 +922,7 @@ export interface FinishedKeywords {
    */
   api: string | null;
   /**
-   * Depth of the last known answer: its greatest position.
+   * Depth of the last known answer: the last position in that answer.
    */
   depth: number | null;
   /**
@@ -997,7 +997,7 @@ export interface FinishedLabels {
    */
   planned_weight: number;
   /**
-   * Number of queries in the set with an observation on that day.
+   * Number of queries in the set with an observation on the run date.
    */
   queries: number;
   /**
@@ -1005,7 +1005,7 @@ export interface FinishedLabels {
    */
   set_id: number;
   /**
-   * Sum of the weights of the queries with an observation on that day.
+   * Sum of the weights of the queries with an observation on the run date.
    */
   weight: number;
 }
@@ -1036,7 +1036,7 @@ export interface FinishedLosses {
    */
   finish_id: number;
   /**
-   * Domain's best position in the answer from the finished day; null if that answer does not show the domain.
+   * Best position of the domain in the answer from the finished day; null if that answer does not show the domain.
    */
   position: number | null;
   /**
@@ -1066,18 +1066,18 @@ export interface FinishedRelated {
    */
   finish_id: number;
   /**
-   * Query whose answer named the related search.
+   * Query whose answer suggested the related search.
    */
   query_id: string;
   /**
-   * Related search that the answer named.
+   * Related search suggested in the answer.
    */
   related_search_id: string;
 }
 
 export interface FinishedShares {
   /**
-   * Estimated clicks: the sum of query weight times share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.
+   * Estimated clicks: the sum of each query's weight times the share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.
    */
   clicks: number | null;
   /**
@@ -1120,11 +1120,11 @@ export interface FinishedSteps {
    */
   came: ArrayType<number> | null;
   /**
-   * Number of positions that both answers show; null if the answers cannot be compared.
+   * Number of positions that both answers contain; null if the answers cannot be compared.
    */
   compared_depth: number | null;
   /**
-   * Depth of the new answer: its greatest position.
+   * Depth of the new answer: its last position.
    */
   depth: number;
   /**
@@ -1148,7 +1148,7 @@ export interface FinishedSteps {
    */
   moves: ArrayType<number> | null;
   /**
-   * Depth of the previous answer: its greatest position; null for the first answer.
+   * Depth of the previous answer: its last position; null for the first answer.
    */
   previous_depth: number | null;
   /**
@@ -1164,11 +1164,11 @@ export interface FinishedSteps {
    */
   query_id: string;
   /**
-   * True if the intent or the sentiment has changed since the previous answer; null if there is no previous answer.
+   * True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.
    */
   relabelled: boolean | null;
   /**
-   * Domains with a page that the two answers show with different titles; null if there are no such domains.
+   * Domains with a page whose title differs between the two answers; null if there are none.
    */
   retitled: string[] | null;
   /**
@@ -1180,11 +1180,11 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
-   * Domains that have several pages in the two answers and whose best page changed; null if there are no such domains.
+   * Domains that have several pages in the two answers and a different best page in each; null if there are none.
    */
   switched: string[] | null;
   /**
-   * Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the answers cannot be compared.
+   * Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.
    */
   volatility: number | null;
   /**
@@ -1199,7 +1199,7 @@ export interface FirstTens {
    */
   search_id: number;
   /**
-   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.
+   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.
    */
   sight: Buffer;
 }
@@ -1210,7 +1210,7 @@ export interface Forecasts {
    */
   account_id: number;
   /**
-   * Time at which the newest computation began. No other process computes the forecast at the same time.
+   * Time at which the latest computation began. No other process computes the forecast at the same time.
    */
   asked_at: Timestamp;
   /**
@@ -1234,7 +1234,7 @@ export interface Forecasts {
    */
   made_at: Timestamp | null;
   /**
-   * Missing input (balance or prices) without which no steps can be computed; null if both inputs are known.
+   * Missing input (balance or prices) that is required to compute the steps; null if both inputs are known.
    */
   missing: string | null;
   /**
@@ -1269,7 +1269,7 @@ export interface ForecastSteps {
    */
   at: Timestamp;
   /**
-   * Number of queries that the step can buy within the budgets and above the credit floor.
+   * Number of the step's queries that can be bought within the budgets and above the credit floor.
    */
   bought: number;
   /**
@@ -1277,7 +1277,7 @@ export interface ForecastSteps {
    */
   credits: number;
   /**
-   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if there is no such limit.
+   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit applies.
    */
   cut: string | null;
   /**
@@ -1285,7 +1285,7 @@ export interface ForecastSteps {
    */
   floor_at: Timestamp | null;
   /**
-   * Number of queries that are not bought, because they are not due or their answers are recent enough.
+   * Number of queries that are not bought, because the queries are not due or their answers are recent enough.
    */
   fresh: number;
   /**
@@ -1293,7 +1293,7 @@ export interface ForecastSteps {
    */
   kind: string;
   /**
-   * List whose queries the step buys.
+   * List whose queries are bought in this step.
    */
   list: string;
   /**
@@ -1301,7 +1301,7 @@ export interface ForecastSteps {
    */
   name: string;
   /**
-   * Number of the step in chronological order.
+   * Position of the step in chronological order.
    */
   step: number;
   /**
@@ -1367,15 +1367,15 @@ export interface Installation {
 
 export interface ListQueries {
   /**
-   * Cost per click, in the currency of the tool that made the list. If several lines contain the query, the highest cost counts.
+   * Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies.
    */
   cpc: number | null;
   /**
-   * Difficulty of ranking, according to the tool that made the list. If several lines contain the query, the greatest difficulty counts.
+   * Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies.
    */
   difficulty: number | null;
   /**
-   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval counts.
+   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies.
    */
   every_days: number | null;
   /**
@@ -1387,7 +1387,7 @@ export interface ListQueries {
    */
   given: string | null;
   /**
-   * Time at which the list last contained the query. If this time is before the last reading of the list, the query has been removed.
+   * Time at which the list last contained the query. If the list has been read after this time, the query has been removed from the list.
    */
   last_seen: Generated<Timestamp>;
   /**
@@ -1395,11 +1395,11 @@ export interface ListQueries {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which nightly runs reuse an answer to the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age counts.
+   * Maximum age in milliseconds of an answer that nightly runs reuse for the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age applies.
    */
   max_age_ms: number | null;
   /**
-   * Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority counts.
+   * Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority applies.
    */
   priority: Generated<number>;
   /**
@@ -1415,7 +1415,7 @@ export interface ListQueries {
    */
   target_url: string | null;
   /**
-   * Weight of the query in weighted analyses. If several lines contain the query, the greatest weight counts.
+   * Weight of the query in weighted analyses. If several lines contain the query, the highest weight applies.
    */
   weight: number | null;
 }
@@ -1430,11 +1430,11 @@ export interface ListQueryHistory {
    */
   query_id: string;
   /**
-   * Labels until the change.
+   * Labels before the change.
    */
   tags: string[];
   /**
-   * Target page until the change.
+   * Target page before the change.
    */
   target_url: string | null;
   /**
@@ -1442,14 +1442,14 @@ export interface ListQueryHistory {
    */
   until: Timestamp;
   /**
-   * Weight until the change.
+   * Weight before the change.
    */
   weight: number | null;
 }
 
 export interface Lists {
   /**
-   * Maximum credits that the list's runs in one calendar month (by run date) may use together; null for no limit.
+   * Maximum number of credits that all of the list's runs in a calendar month (by run date) may use; null for no limit.
    */
   budget: number | null;
   /**
@@ -1457,7 +1457,7 @@ export interface Lists {
    */
   created_at: Generated<Timestamp>;
   /**
-   * Time at which everything about the list was forgotten and its name replaced; null if the list was not forgotten.
+   * Time at which the list was forgotten and its name replaced; null if the list was not forgotten.
    */
   forgotten_at: Timestamp | null;
   /**
@@ -1469,7 +1469,7 @@ export interface Lists {
    */
   name: string;
   /**
-   * Options for reading the list (encoding, delimiter, columns), as chosen by a person. If the list is read again without options, these options still apply.
+   * Options for reading the list (encoding, delimiter, columns), as chosen by the user. If the list is read again without options, these options still apply.
    */
   reading: Json | null;
   /**
@@ -1510,30 +1510,30 @@ export interface NightEvidence {
    */
   usual: number | null;
   /**
-   * Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row, and usual from now on) or quarantine.
+   * Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row; treated as usual from now on) or quarantine.
    */
   verdict: string;
 }
 
 export interface NightHealth {
   /**
-   * Time of the judgement after which the run was checked for rank alerts; null if the run was not checked yet, or if no rule existed.
+   * Time of the judgement after which the run was checked for rank alerts; null if the run has not been checked yet, or if no rule existed.
    */
   alerts_at: Timestamp | null;
   /**
-   * Summary of the run's rank alerts in one sentence.
+   * Summary of the run's rank alerts, in one sentence.
    */
   alerts_headline: string | null;
   /**
-   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice fell.
+   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.
    */
   alerts_severity: string | null;
   /**
-   * Number of queries to be bought that have a readable answer.
+   * Number of queries to be bought for which a readable answer was received.
    */
   answered: number;
   /**
-   * Number of queries to be bought. Queries that were reused or not asked do not count.
+   * Number of queries to be bought. Queries that reused an answer or were not asked are excluded.
    */
   asked: number;
   /**
@@ -1545,23 +1545,23 @@ export interface NightHealth {
    */
   depth: number | null;
   /**
-   * Number of readable answers without any result.
+   * Number of readable answers without any results.
    */
   empty: number;
   /**
-   * Mean share of the top ten on country domains of a country other than the requested country; null if no country was requested.
+   * Mean share of top-ten results on the country domains of countries other than the requested country; null if no country was requested.
    */
   foreign_share: number | null;
   /**
-   * Time at which the run was judged. A run that is reopened is judged again when it ends again. A run that was cancelled or never began has figures but no judgement.
+   * Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement.
    */
   judged_at: Generated<Timestamp>;
   /**
-   * Minutes from the creation of the run to its end, including pauses.
+   * Number of minutes from the creation of the run to its end, including pauses.
    */
   minutes: number;
   /**
-   * Minutes during which no query in the run could be bought, because its accounts were stopped, or because the run had ended and was not yet reopened.
+   * Number of minutes during which none of the run's queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.
    */
   paused_minutes: Generated<number>;
   /**
@@ -1569,11 +1569,11 @@ export interface NightHealth {
    */
   price: number | null;
   /**
-   * Reasons why the run is suspect, one sentence each; empty if the run is not suspect.
+   * Reasons why the run is suspect, with one sentence per reason; empty if the run is not suspect.
    */
   reasons: string[];
   /**
-   * Other anomalies of the run, one sentence each. The run's answers are shown despite these anomalies.
+   * Other anomalies of the run, with one sentence per anomaly. The run's answers are shown despite these anomalies.
    */
   remarks: Generated<string[]>;
   /**
@@ -1585,15 +1585,15 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Share of the other queries in the run whose answers also show a given top-ten page, averaged over all such pages. Null for fewer than five queries.
+   * Mean share of the run's other queries whose answers also show a given top-ten page, over all top-ten pages. Null if the run has fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of answers that show exactly the pages of an earlier day again, among the answers that had changed since that day. The earlier day with the greatest share counts. Null if no earlier day has at least eight changed answers.
+   * Share of changed answers that show exactly the same pages as on one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
-   * Mean change in the top ten since the last trusted answer from an earlier day, from 0 (none) to 1 (every page is new).
+   * Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).
    */
   turnover: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared: the first of three similar runs ending with this run, or this run itself if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared: the first of three similar runs, of which this run is the third, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1624,11 +1624,11 @@ export interface Nights {
    */
   due_at: Timestamp;
   /**
-   * Reason for the outcome in one sentence.
+   * Reason for the outcome, in one sentence.
    */
   note: string | null;
   /**
-   * Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night waits to run.
+   * Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night is waiting to run.
    */
   outcome: string | null;
   /**
@@ -1647,7 +1647,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * Login that wrote the note. A login can write notes only under its own name, and cannot change notes by other logins.
+   * Login that wrote the note. A login can write notes only under its own name and cannot change other logins' notes.
    */
   author: Generated<string>;
   /**
@@ -1663,7 +1663,7 @@ export interface NotesAnnotations {
    */
   tag: Generated<string>;
   /**
-   * Description of the event in a few words.
+   * Short description of the event.
    */
   text: string;
   /**
@@ -1678,15 +1678,15 @@ export interface Notices {
    */
   due_at: Generated<Timestamp>;
   /**
-   * Figures about the event, as sent.
+   * Figures about the event, as sent in the notice.
    */
   fields: Generated<Json>;
   /**
-   * Time at which sending was given up.
+   * Time at which the notice was abandoned.
    */
   given_up_at: Timestamp | null;
   /**
-   * Identifier of the notice, the same in each attempt, so that a receiver can recognise duplicates.
+   * Identifier of the notice. It is the same in every attempt, so that the receiver can recognise duplicates.
    */
   id: Generated<string>;
   /**
@@ -1698,23 +1698,23 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Another notice that covers this one. For example, a single notice can cover many nights of a schedule.
+   * Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**
-   * Reason why the last attempt failed.
+   * Reason for the failure of the last attempt.
    */
   problem: string | null;
   /**
-   * One-line text of the notice.
+   * Text of the notice, on one line.
    */
   said: Generated<string>;
   /**
-   * Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker is alive.
+   * Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.
    */
   subject: string;
   /**
-   * Time at which the receiver accepted the notice. Null if the notice is waiting, was given up, or is covered by another notice.
+   * Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.
    */
   told_at: Timestamp | null;
   /**
@@ -1729,7 +1729,7 @@ export interface OrganicResults {
    */
   as_given: Json | null;
   /**
-   * Host named by the result; null if the result names no host.
+   * Host of the result; null if the result has no host.
    */
   domain_id: string | null;
   /**
@@ -1737,7 +1737,7 @@ export interface OrganicResults {
    */
   extra: Json | null;
   /**
-   * Index of the result in the answer, from 1.
+   * Index of the result in the answer, starting at 1.
    */
   ordinal: number;
   /**
@@ -1764,7 +1764,7 @@ export interface OrganicResults {
 
 export interface OwnDomainChanges {
   /**
-   * Brand of the entry; null if the entry names no brand.
+   * Brand of the entry; null if the entry has no brand.
    */
   brand: string | null;
   /**
@@ -1772,7 +1772,7 @@ export interface OwnDomainChanges {
    */
   change: string;
   /**
-   * Time of the change. All entries that one command changed have the same time.
+   * Time of the change. All entries changed by one command have the same time.
    */
   changed_at: Generated<Timestamp>;
   /**
@@ -1811,11 +1811,11 @@ export interface OwnDomains {
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand of the domain; null if the label also names the brand.
+   * Brand of the domain; null if the label is also the name of the brand.
    */
   brand: string | null;
   /**
-   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. A path limits the entry to the pages in that folder.
+   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. If the entry has a path, it covers only the pages in that folder.
    */
   domain: string;
   /**
@@ -1865,7 +1865,7 @@ export interface Prunings {
    */
   id: Generated<number>;
   /**
-   * Limit of the pruning: only bodies that were received before this time were removed.
+   * Pruning cutoff: only bodies received before this time were removed.
    */
   received_before: Timestamp;
 }
@@ -1880,7 +1880,7 @@ export interface Quarantine {
    */
   run_id: number;
   /**
-   * Score of the rule that found the answer, from 0 to 1. Null if the whole run is not trusted, or if a person made the decision.
+   * Score of the rule that flagged the answer, from 0 to 1. Null if the whole run is distrusted, or if a person made the decision.
    */
   score: number | null;
   /**
@@ -1907,7 +1907,7 @@ export interface Queries {
    */
   id: string;
   /**
-   * Query key: the SHA-256 of the canonical request in hexadecimal. Equal keys mean the same query.
+   * Query key: the hexadecimal SHA-256 of the canonical request. Queries with equal keys are the same query.
    */
   key: string;
   /**
@@ -1942,7 +1942,7 @@ export interface RawAnswers {
    */
   status: number;
   /**
-   * True if the body was cut off by the network or by the size limit.
+   * True if the body was truncated by a network error or the size limit.
    */
   truncated: Generated<boolean>;
 }
@@ -1953,7 +1953,7 @@ export interface RejectedLines {
    */
   content: string;
   /**
-   * Line number in the file, from 1.
+   * Line number in the file, starting at 1.
    */
   line: number;
   /**
@@ -1983,7 +1983,7 @@ export interface ResultDomains {
    */
   domain: string | null;
   /**
-   * Index of the result in the answer, from 1.
+   * Index of the result in the answer, starting at 1.
    */
   ordinal: number | null;
   /**
@@ -2026,11 +2026,11 @@ export interface RivalDomains {
    */
   added_at: Generated<Timestamp>;
   /**
-   * Brand of the domain; null if the label also names the brand.
+   * Brand of the domain; null if the label is also the name of the brand.
    */
   brand: string | null;
   /**
-   * Domain of a rival, spelled as in own_domains.
+   * Domain of a rival, in the same format as in own_domains.
    */
   domain: string;
   /**
@@ -2053,11 +2053,11 @@ export interface Runs {
    */
   accepted: Generated<number>;
   /**
-   * Maximum credits that the run may use; null if the run has no limit of its own.
+   * Maximum number of credits that the run may use; null if the run has no limit of its own.
    */
   budget: number | null;
   /**
-   * Credits that count against the budget: spent, uncertain and reserved.
+   * Credits that count toward the budget: spent, uncertain and reserved.
    */
   budget_used: Generated<number>;
   /**
@@ -2069,7 +2069,7 @@ export interface Runs {
    */
   duplicates: Generated<number>;
   /**
-   * Time at which the run's answers were searched for new fields; null if they were not searched yet, or if no notices about new fields are sent.
+   * Time at which the run's answers were searched for new fields; null if they have not been searched yet, or if no notices about new fields are sent.
    */
   fields_read_at: Timestamp | null;
   /**
@@ -2089,7 +2089,7 @@ export interface Runs {
    */
   list_id: number;
   /**
-   * Age in milliseconds below which an existing answer is reused and no new answer is bought. If the age is 0, every query is bought.
+   * Maximum age in milliseconds of a stored answer that is reused, so that no new answer is bought. If the age is 0, every query is bought.
    */
   max_age_ms: Generated<number>;
   /**
@@ -2097,7 +2097,7 @@ export interface Runs {
    */
   opened_at: Timestamp | null;
   /**
-   * Number of lines that could not be used. rejected_lines has the reasons.
+   * Number of lines that could not be used. The reasons are in rejected_lines.
    */
   rejected: Generated<number>;
   /**
@@ -2113,7 +2113,7 @@ export interface Runs {
    */
   run_date: string;
   /**
-   * Credits used by calls in the run whose cost is known.
+   * Credits used by the run's calls with a known cost.
    */
   spent: Generated<number>;
   /**
@@ -2121,7 +2121,7 @@ export interface Runs {
    */
   state: string;
   /**
-   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. night_health has the reasons.
+   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.
    */
   suspect: Generated<boolean>;
   /**
@@ -2136,7 +2136,7 @@ export interface Schedules {
    */
   adaptive_days: number | null;
   /**
-   * Maximum credits for one night; null if the schedule sets no limit.
+   * Maximum number of credits for one night; null if the schedule sets no limit.
    */
   budget: number | null;
   /**
@@ -2144,7 +2144,7 @@ export interface Schedules {
    */
   cron: string;
   /**
-   * False if the schedule is turned off, was refused, or is no longer in the file.
+   * False if the schedule is turned off, was rejected, or is no longer in the file.
    */
   enabled: boolean;
   /**
@@ -2156,11 +2156,11 @@ export interface Schedules {
    */
   list: string;
   /**
-   * Age in milliseconds below which an existing answer is reused; null if the age in the settings applies.
+   * Maximum age in milliseconds of an answer that is reused; null if the age in the settings applies.
    */
   max_age_ms: number | null;
   /**
-   * Rule for missed nights: latest (only the newest of them runs), all (all of them run) or skip (none of them runs).
+   * Rule for missed nights: latest (only the newest night runs), all (every night runs) or skip (no night runs).
    */
   missed: string;
   /**
@@ -2168,15 +2168,15 @@ export interface Schedules {
    */
   name: string;
   /**
-   * Rule for a night while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).
+   * Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).
    */
   overlap: string;
   /**
-   * Share of a night's credits that the list gets when credits are short; null if lists have no shares.
+   * Share of a night's credits that the list gets if credits run short; null if lists have no shares.
    */
   part: number | null;
   /**
-   * Priority of queries that have no priority of their own, from 1 (bought first) to 9 (last); null for the default, 5.
+   * Priority of queries without a priority of their own, from 1 (bought first) to 9 (last); null for the default of 5.
    */
   priority: number | null;
   /**
@@ -2191,41 +2191,41 @@ export interface Schedules {
 
 export interface SearchClusters {
   /**
-   * Cluster named by the answer.
+   * Cluster mentioned in the answer.
    */
   cluster_id: string;
   /**
-   * Index of the cluster in the answer, from 1.
+   * Index of the cluster in the answer, starting at 1.
    */
   ordinal: number;
   /**
-   * Answer that names the cluster.
+   * Answer that mentions the cluster.
    */
   search_id: number;
 }
 
 export interface SearchEntities {
   /**
-   * Entity named by the answer.
+   * Entity mentioned in the answer.
    */
   entity_id: string;
   /**
-   * Index of the entity in the answer, from 1.
+   * Index of the entity in the answer, starting at 1.
    */
   ordinal: number;
   /**
-   * Answer that names the entity.
+   * Answer that mentions the entity.
    */
   search_id: number;
 }
 
 export interface Searches {
   /**
-   * Host of the API that answered, followed by the API's path, if any. The value is "bundled" for the bundled service.
+   * Host of the API that returned the answer, followed by the API's path, if any. The value is "bundled" for the bundled service.
    */
   api: string;
   /**
-   * True while the content of the answer is in the archive. The results, entities, clusters, related searches, SERP features and body are then in files, not in the tables.
+   * True while the content of the answer is in the archive. Archived results, entities, clusters, related searches, SERP features and bodies are in files, not in the tables.
    */
   archived: Generated<boolean>;
   /**
@@ -2245,7 +2245,7 @@ export interface Searches {
    */
   credits_used: number | null;
   /**
-   * Depth: the greatest position in the answer. "Not ranked" means not within this depth.
+   * Depth: the last position in the answer. "Not ranked" means that a domain does not appear within this depth.
    */
   depth: number | null;
   /**
@@ -2269,7 +2269,7 @@ export interface Searches {
    */
   origin: string;
   /**
-   * Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if none of these applies.
+   * Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if the answer is readable.
    */
   parse_error: string | null;
   /**
@@ -2296,7 +2296,7 @@ export interface Searches {
 
 export interface SearchFeatures {
   /**
-   * Host named by the item, or the host of its page; null if the item has neither a host nor a page.
+   * Host given in the item, or the host of its page; null if the item has neither a host nor a page.
    */
   domain_id: string | null;
   /**
@@ -2308,11 +2308,11 @@ export interface SearchFeatures {
    */
   kind: string;
   /**
-   * Index of the item among all feature items of the answer, from 1.
+   * Index of the item among all SERP feature items in the answer, starting at 1.
    */
   ordinal: number;
   /**
-   * Page that the item links to; null if the item names no page.
+   * Page that the item links to; null if the item has no link.
    */
   page_id: string | null;
   /**
@@ -2327,11 +2327,11 @@ export interface SearchFeatures {
 
 export interface SearchRelatedSearches {
   /**
-   * Index of the related search in the answer, from 1.
+   * Index of the related search in the answer, starting at 1.
    */
   ordinal: number;
   /**
-   * Related search suggested by the answer.
+   * Related search suggested in the answer.
    */
   related_search_id: string;
   /**
@@ -2373,7 +2373,7 @@ export interface Slices {
    */
   slice: number;
   /**
-   * Sort key among slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the share of its list. Null if lists have no shares.
+   * Sort key for slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the list's share. Null if lists have no shares.
    */
   turn: number | null;
 }
@@ -2400,7 +2400,7 @@ export interface StatementLines {
    */
   call_id: number;
   /**
-   * Change in the balance, negative for a fall.
+   * Change in the balance, negative for a decrease.
    */
   credits: number;
   /**
@@ -2419,7 +2419,7 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
-   * End of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
+   * End time of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
    */
   ended_at: Timestamp | null;
   /**
@@ -2450,7 +2450,7 @@ export interface Stops {
    */
   cleared_by: string | null;
   /**
-   * Description of the cause in one sentence.
+   * Description of the cause, in one sentence.
    */
   detail: string | null;
   /**
@@ -2458,7 +2458,7 @@ export interface Stops {
    */
   id: Generated<number>;
   /**
-   * Reason for the stop: credit_floor, budget (daily or monthly), auth (the key was refused), rate (the API requested a slowdown) or unreachable.
+   * Reason for the stop: credit_floor, budget (daily or monthly), auth (the API refused the key), rate (the API requested a slowdown) or unreachable.
    */
   reason: string;
   /**
@@ -2466,14 +2466,14 @@ export interface Stops {
    */
   since: Generated<Timestamp>;
   /**
-   * Time at which the stop ends by itself; null if unknown.
+   * Time at which the stop ends automatically; null if this time is unknown.
    */
   until: Timestamp | null;
 }
 
 export interface Tasks {
   /**
-   * Number of calls that may have been charged although no answer could be read.
+   * Number of calls that may have been charged even though no answer could be read.
    */
   ambiguous: Generated<number>;
   /**
@@ -2485,7 +2485,7 @@ export interface Tasks {
    */
   attempts: Generated<number>;
   /**
-   * Number of workers that died with a call for the task in flight.
+   * Number of workers that died while a call for the task was in flight.
    */
   deaths: Generated<number>;
   /**
@@ -2493,7 +2493,7 @@ export interface Tasks {
    */
   error_code: string | null;
   /**
-   * Description of the last error in one sentence.
+   * Description of the last error, in one sentence.
    */
   error_message: string | null;
   /**
@@ -2505,7 +2505,7 @@ export interface Tasks {
    */
   id: Generated<number>;
   /**
-   * Time before which the task is not tried again.
+   * Time before which the task is not retried.
    */
   not_before: Timestamp | null;
   /**
@@ -2529,7 +2529,7 @@ export interface Tasks {
    */
   slice: number;
   /**
-   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call was possibly charged, and the query is not bought again, because the attempts are used up or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.
+   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.
    */
   state: Generated<string>;
 }
@@ -2548,7 +2548,7 @@ export interface TrustMarks {
    */
   made_by: string;
   /**
-   * Reason for the decision, as the person wrote it.
+   * Reason for the decision, in the person's own words.
    */
   reason: string;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the person decided to trust the answers, false if not. In both cases, the plausibility rules are ignored.
+   * True if the person decided to trust the answers, false if the person decided to distrust them. In both cases, the plausibility rules are ignored.
    */
   trusted: boolean;
   /**
@@ -2583,7 +2583,7 @@ export interface ViewFiles {
    */
   applied_at: Generated<Timestamp>;
   /**
-   * SHA-256 of the file together with the shared column comments, in hexadecimal.
+   * Hexadecimal SHA-256 of the file together with the shared column comments.
    */
   checksum: string;
   /**
@@ -2594,7 +2594,7 @@ export interface ViewFiles {
 
 export interface Workers {
   /**
-   * Account whose credits the worker uses.
+   * Account that pays for the worker's calls.
    */
   account_id: number;
   /**
@@ -2614,11 +2614,11 @@ export interface Workers {
    */
   id: Generated<number>;
   /**
-   * Fingerprint of the API key with which the worker buys.
+   * Fingerprint of the API key that the worker uses.
    */
   key: string | null;
   /**
-   * End of the lease. After this time, other workers may give up the calls that this worker has in flight.
+   * End of the lease. After this time, other workers may abandon this worker's calls in flight.
    */
   lease_until: Timestamp;
   /**

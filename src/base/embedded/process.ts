@@ -11,12 +11,12 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** Returns the command line of a live process, as words, or null if the process is gone or a zombie. */
+/** Returns the command line of a live process, as words, or null if the process has ended or is a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // The line stays a single string, because blanks in a path cannot be distinguished from separators.
+    // The command line remains a single string, because spaces in a path cannot be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
@@ -101,13 +101,13 @@ const environment = {
   LC_ALL: 'C',
   TZ: 'UTC',
   // Storing a batch briefly needs a few megabytes. Returning the memory to the system each time would make storing 20%
-  // slower; keeping it takes about 10 MB per storing connection.
+  // slower; keeping it takes about 10 MB per connection that stores answers.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/** Runs a server program to completion in a folder open to every user. The exit code is null if the start failed. */
+/** Runs a server program to the end in a folder open to all users. The exit code is null if it could not be started. */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''

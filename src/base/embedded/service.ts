@@ -34,7 +34,7 @@ const readyLine = z.looseObject({ url: z.url() })
 const patienceMs = 60_000
 const goodbyeMs = 10_000
 
-/** Starts the service unless it is running. The service keeps running after the command. */
+/** Starts the service unless it is running. The service keeps running after the command ends. */
 export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wanted = { ...options, home }
@@ -66,7 +66,7 @@ async function findService(options: BundledServiceOptions): Promise<BundledServi
   return { url: new URL(state.url), key }
 }
 
-/** Starts the service under the lock. Another process may have started it while this process waited for the lock. */
+/** Starts the service under the lock, unless another process started it while this process waited for the lock. */
 async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
@@ -107,7 +107,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
   }
 }
 
-/** Chooses a port. Prefers the previous one, because users may have noted it. */
+/** Chooses a port. Prefers the previous port, because users may have noted it. */
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
@@ -124,7 +124,7 @@ async function end(home: string): Promise<boolean> {
   return ran
 }
 
-/** True if the pid belongs to our service. After a reboot, it may belong to another process. */
+/** True if the pid belongs to our service. After a reboot, the pid may belong to another process. */
 function isOurs(pid: number | null): boolean {
   if (pid === null) return false
   const program = /[/\\](?:jobs[/\\]service\.[jt]s|run\.mjs service) /
@@ -137,7 +137,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // If the service does not respond for any reason, the caller starts another service.
+    // If the service does not respond, for whatever reason, the caller starts another service.
     return false
   }
 }
@@ -155,7 +155,7 @@ function fingerprint(databaseUrl: string): string {
   return hash('sha256', databaseUrl, 'hex').slice(0, 32)
 }
 
-// Credits for a new key: enough for trying the program, but few enough that the balance visibly changes.
+// Credits for a new key: enough to try the program, but few enough that changes in the balance are visible.
 const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })

@@ -50,14 +50,14 @@ export function checkMajor(data: string, major: number): void {
   if (Number(found) === major) return
   throw new WrongDatabase(
     `expected data from PostgreSQL ${major} in ${data}, got data from PostgreSQL ${found}; ` +
-      `use the release that created it to copy what you need with ${npmRun('export')}, or set MILL_HOME to a new folder`,
+      `use the release that created it to export your data with ${npmRun('export')}, or set MILL_HOME to a new folder`,
   )
 }
 
-// Maximum time for holding the lock. A process that holds the lock longer was interrupted.
+// Maximum time that a process may hold the lock. A process that holds the lock for longer is assumed to be dead.
 const abandonedMs = 120_000
 
-/** Runs `work` in one process at a time. Takes the lock over if the process that held it has died. */
+/** Runs `work` in one process at a time. Takes over the lock if its holder has died. */
 export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const token = `${process.pid} ${randomBytes(8).toString('hex')}`
   const deadline = Date.now() + 2 * abandonedMs
@@ -77,7 +77,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
   }
 }
 
-/** Takes the lock with a hard link. The link appears with its complete content, so nobody reads a partial token. */
+/** Acquires the lock by creating a hard link, which appears with its full content. No process reads a partial token. */
 function take(file: string, token: string): boolean {
   const own = `${file}.${token.replace(' ', '-')}`
   writeFileSync(own, token, { mode: 0o600 })
@@ -98,7 +98,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // If another process has meanwhile replaced the old lock with its own, restore that process's lock.
+    // If another process has replaced the old lock with its own in the meantime, restore that process's lock.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error

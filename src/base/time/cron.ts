@@ -22,7 +22,7 @@ type CronReading =
   | { readonly kind: 'cron'; readonly cron: Cron }
   | { readonly kind: 'problem'; readonly problem: string }
 
-const example = 'write five, like "0 3 * * *" for 03:00 every day'
+const example = 'write five fields, like "0 3 * * *" for 03:00 every day'
 const limits = [60, 24, 31, 12, 7] as const
 
 /** Parses a pattern of exactly five fields. The parser would silently misinterpret four or six fields. */
@@ -34,7 +34,7 @@ export function readCron(text: string): CronReading {
     const count = text.trim() === '' ? 0 : fields.length
     return problem(`expected five cron fields, ${got} (${count}); ${example}`)
   }
-  // Rejects forms on which programs disagree: ?, H (a random value), and steps longer than the field.
+  // Rejects forms that programs interpret differently: ?, H (a random value), and steps longer than the field.
   if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
     return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
   }
@@ -75,7 +75,7 @@ function expressionOf(cron: Cron): CronExpression {
 /**
  * Returns all due times after `after` and up to `until` in the zone, oldest first.
  *
- * The parser computes local times as if there were no clock changes. These times are then converted to the zone. A time
+ * The parser computes local times as if there were no clock changes. Local times are then converted to the zone. A time
  * that is skipped by a clock change is moved by the size of the jump. A time that occurs twice is due only the first
  * time, unless the pattern names every hour. The result is one night per local date. (In Australia/Lord_Howe, the
  * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)

@@ -59,7 +59,7 @@ export function dayNumber(day: string): number {
   return dayOf(day).getTime() / dayMs
 }
 
-/** True for a valid calendar day, unlike `2026-02-30`. */
+/** True for a valid calendar day; false for `2026-02-30`. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
   const day = Date.parse(`${text}T00:00:00Z`)

@@ -14,7 +14,7 @@ const mostBytes = 64 * 1024 * 1024
 
 /**
  * Stores bodies and answers in one statement, without committing. Existing rows are left unchanged. Call this at most
- * once per transaction, because only one statement guarantees the lock order.
+ * once per transaction, because the lock order is guaranteed only within one statement.
  */
 export async function storeAnswers(
   trx: Transaction<DB>,
@@ -135,7 +135,7 @@ const tables = {
   ],
 } as const
 
-/** Each table's parameters of `store_answers.sql`, with their types. */
+/** Parameters of `store_answers.sql` for each table, with their types. */
 const parametersOf = Object.entries(tables).map(([table, columns]) => {
   const parameters = columns.map((column) => {
     const [name, kind] = column.split(' ') as [string, Kind]
@@ -180,7 +180,7 @@ class Described {
       const { position, title, snippet, extra, asGiven } = item
       const page = item.page?.id ?? null
       const domain = item.domain?.id ?? null
-      // Uses one array literal, because a spread here would take a fifth of a batch's time.
+      // Uses one array literal, because spread syntax would take a fifth of the time for a batch.
       const row = [callId, ordinal, position, page, domain, title, snippet, extra, asGiven] as const
       this.#rows.organic_results.add(row)
     }
@@ -230,7 +230,7 @@ class Described {
     this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
-  /** True on the first call for an id. Ids are hashes of kind and content, so they never collide across tables. */
+  /** True the first time an id is passed. Ids are hashes of kind and content, so they never collide across tables. */
   #isNew({ id }: { readonly id: string }): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)

@@ -61,7 +61,7 @@ async function askPerson(question: string): Promise<boolean> {
 /** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 function createProgress() {
   const isTerminal = process.stderr.isTTY
-  // On a terminal, the first line appears at once. Elsewhere, short operations print no progress.
+  // On a terminal, the first line appears immediately. Elsewhere, short operations print no progress.
   let shownAt = isTerminal ? 0 : Date.now()
   let isLive = false
   return {

@@ -78,7 +78,7 @@ export function expectWithin(
   )
 }
 
-/** Writes the rejected lines of each list to a file, or removes the file left by an earlier reading. */
+/** Writes the rejected lines of each list to a file, or deletes the file left by an earlier read. */
 async function keepRejects(
   { mill, intake, prompts }: Enqueue,
   { lists }: Plans,

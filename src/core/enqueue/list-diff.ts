@@ -83,7 +83,7 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
     .execute()
 }
 
-/** A nightly list that has shrunk by more than half is probably an incomplete export, and nobody would notice. */
+/** A nightly list that has shrunk by more than half is probably an incomplete export, which could go unnoticed. */
 export async function refuseShrunken(
   trx: Transaction<DB>,
   list: number,
@@ -96,6 +96,6 @@ export async function refuseShrunken(
   const held = await countOf(trx, trx.withTables<StageTables>().selectFrom('merged').select('id'))
   if (before < 20 || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to contain about ${count(before, 'query')}, as it did when last read, got ${formatNumber(held)}; if this is intended, enqueue the list by hand once`,
+    `expected ${name} to contain about ${count(before, 'query')}, as it did when it was last read, got ${formatNumber(held)}; if the change is intended, enqueue the list once by hand`,
   )
 }

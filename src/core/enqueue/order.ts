@@ -23,7 +23,7 @@ export interface TaggedShare {
   readonly share: number
 }
 
-/** Number of tasks with the same parameters that determine the price. */
+/** Number of tasks with the same values of the parameters that determine the price. */
 export interface Purchase {
   readonly num: number
   readonly device: string | null
@@ -42,7 +42,7 @@ export interface PlanOrder {
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum number of credits for the whole run or, in the run `into`, for the credits that are spent from now on. If
+   * Maximum number of credits for the whole run. For the run `into`, credits that were already spent do not count. If
    * undefined, the budget of an existing run does not change.
    */
   readonly budget: number | null | undefined
@@ -55,18 +55,18 @@ export interface PlanOrder {
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
-  /** Origin and API that an answer must have to be reused. */
+  /** Origin and API that a reused answer must have. */
   readonly origin: Origin
   readonly api: string
-  /** Run to which the list is added. If null, a manual plan joins the list's open manual run, if there is one. */
+  /** Run to which the list is added. If null, a manual plan joins any open manual run of the list. */
   readonly into: number | null
   /** Handling of queries that are still open in a joined run, but no longer on the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
-  /** Number of lines in the file that contained queries. */
+  /** Number of lines with queries in the file. */
   readonly usable: number
   /** True if every usable line contained exactly one query. */
   readonly single: boolean
-  /** True if lines set at most a priority and a weight besides the query. */
+  /** True if lines contain at most a priority and a weight in addition to the query. */
   readonly plain: boolean
   /** True if a line sets how often its query is bought, or the maximum age of its answer. */
   readonly wished: boolean
@@ -81,14 +81,14 @@ export type BuyingOrder = readonly (readonly [
 
 /**
  * Computes the turn of each merged line: the cumulative credits of its tag, divided by the tag's share. If queries are
- * bought in this order, each tag that still has queries has received its share whenever credits run out, give or take
- * one call. The other tags share the credits that a tag does not need.
+ * bought in this order, each tag that still has queries has received its share, to within one call, whenever credits
+ * run out. Credits that a tag does not need are shared by the other tags.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
   const rest = fractions.reduce((left, share) => left - share, 1)
-  // Share of the queries without any of these tags. A rounding error does not count as a share.
+  // Share for the queries without any of these tags. A rounding error is not treated as a share.
   const others = rest < 1e-9 ? 0 : rest
   const credits = fn.sum<number>('price').over((over) => {
     const labels = over.partitionBy(['priority', 'share']).orderBy('overdue', 'desc')
@@ -121,7 +121,7 @@ export async function countShares(
   return shares.map((one, place) => ({ ...one, queued: queued.get(place) ?? 0 }))
 }
 
-/** Returns the parameters of `merge_duplicates.sql` that decide which answers are looked up. */
+/** Returns the parameters of `merge_duplicates.sql` that determine which answers are looked up. */
 export function mergingOf(order: PlanOrder) {
   const { kind, runDate, budget, maxAgeMs, origin, api, wished, adaptive, part, shares, prices } =
     order
@@ -142,18 +142,18 @@ export function mergingOf(order: PlanOrder) {
     priced: shares.length > 0 || part !== null,
     classes: prices.map((one) => one.class),
     credits: prices.map(({ credits }) => credits),
-    // Assumed for a class without a known price.
+    // Cost assumed for a price class without a known price.
     dearest: prices.reduce((most, { credits }) => Math.max(most, credits), 0) || 1,
   }
 }
 
-/** Counts the queries whose old answers would be reused when they are due. */
+/** Counts the queries that would reuse an old answer when they are due. */
 export async function countUnusedIntervals(
   trx: Transaction<DB>,
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // A manual run does not know the nightly maximum age, which applies to lines without a maximum age of their own.
+  // The nightly maximum age, which applies to lines that set none, is unknown in a manual run.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const idle = trx
     .withTables<StageTables>()

@@ -59,7 +59,7 @@ export async function planStaged(
   try {
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
-    // Serialises concurrent plans of one list, so that the second finds the tasks of the first.
+    // Serialises concurrent plans of one list, so that the second plan finds the first plan's tasks.
     await lockList(runTrx, order.list)
     await refuseOtherSource(runTrx, order)
     const list = keep
@@ -72,8 +72,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // Before anything is committed, the next statements also detect whether the run's connection broke while the list
-    // was stored. They lock the run and make workers wait, so only the commits may follow.
+    // The next statements run before any commit, so they also detect whether the run's connection broke while the list
+    // was stored. These statements lock the run and make workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -231,7 +231,7 @@ const taskColumns = [
   ...(['answers_after', 'slice', 'priority'] as const),
 ]
 
-/** Sorting each group alone is three times as fast as sorting all tasks by the group columns too. */
+/** Sorting each group separately is three times as fast as one sort that includes the group columns. */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
@@ -356,7 +356,7 @@ async function storeHeld(
 
 /**
  * Inserts queries without checking each row for conflicts, because the checks would take a third of the time. If
- * another planner inserts one of them at the same time, the statement fails, and is repeated with the checks.
+ * another planner inserts the same query at the same time, the statement fails and is repeated with the checks.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -400,7 +400,7 @@ export async function mergeDuplicates(
   await trx.executeQuery(statement('merge_duplicates', parameters, { wanted }))
 }
 
-/** Replaces the lines that an earlier reading rejected. */
+/** Replaces the rejected lines from the previous read. */
 async function storeRejections(trx: Transaction<DB>, stage: number, run: number) {
   await trx.deleteFrom('rejected_lines').where('run_id', '=', run).execute()
   const staged = trx.withTables<StageTables>()

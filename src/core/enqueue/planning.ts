@@ -64,7 +64,7 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 
 type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
 
-/** Reads lists into temporary tables, from which they can be planned twice: once for a preview, and once to be kept. */
+/** Reads lists into temporary tables, from which they can be planned twice: once for a preview and once for real. */
 async function onStaged<T>(
   desk: Desk,
   orders: readonly ListOrder[],
@@ -108,7 +108,7 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
   return [
-    `${queries} due again (every) while the last answer can still be reused (max_age), so nights reuse that answer; to buy a new one each time, set max_age lower than every`,
+    `${queries} due again (every) while the last answer can still be reused (max_age), so nights reuse that answer; to buy a new answer each time, set max_age lower than every`,
   ]
 }
 
@@ -118,7 +118,7 @@ function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null)
   const { header, columns } = heading.dialect
   const name = header[columns.query]?.trim() ?? String(columns.query + 1)
   return [
-    `most lines are duplicates: the column ${JSON.stringify(name)} has ${accepted} different queries in ${accepted + duplicates} lines; if another column holds the queries, name it with --column`,
+    `most lines are duplicates: the column ${JSON.stringify(name)} has ${accepted} different queries in ${accepted + duplicates} lines; if another column contains the queries, select it with --column`,
   ]
 }
 

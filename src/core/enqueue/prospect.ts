@@ -10,7 +10,7 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
-  /** Run date of the newest answers; also null if `wishes` is null. */
+  /** Run date of the newest answers; null if unknown or if `wishes` is null. */
   readonly answered_on: string | null
   /** Intervals and maximum ages that lists and cadences set; null if no list or cadence sets any. */
   readonly wishes:
@@ -24,7 +24,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Reads the queries in all scheduled lists, as last read. */
+/** Reads the queries in all scheduled lists, as of each list's last read. */
 export function readGroups(db: Database, { origin, api }: { origin: string; api: string }) {
   return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }
@@ -81,7 +81,7 @@ export async function readOpenTasks(db: Database) {
 
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Reads the enabled schedules, as the last scheduler stored them. */
+/** Reads the enabled schedules, as stored by the last scheduler. */
 export async function readComing(db: Database) {
   return db
     .selectFrom('schedules')

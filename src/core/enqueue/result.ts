@@ -27,7 +27,7 @@ const inReport = [
   ...(['estimate', 'reasons', 'notices', 'sample'] as const),
 ]
 
-/** `files` are the files of rejected lines, one for each list. */
+/** `files` contains the path of the file of rejected lines for each list. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -62,7 +62,7 @@ const shownLists = 8
 const shownReasons = 5
 const shownNames = 8
 
-/** The plan fits on one screen. */
+/** Formats the plan so that it fits on one screen. */
 export function planLines(
   plans: Plans,
   { origin, api }: Pick<Supplier, 'origin' | 'api'>,
@@ -150,7 +150,9 @@ function costLine({ totals: { estimate, already } }: Plans): string {
   if (basis === 'seen')
     return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (at the prices paid so far)`
   // Queries that are already in a run are not counted again, because they were counted when that run was planned.
-  return already > 0 ? 'nothing else; no queries are added' : 'nothing; no queries need to be sent'
+  return already > 0
+    ? 'nothing more, because no queries are added'
+    : 'nothing, because no queries need to be sent'
 }
 
 function balanceLines({ balance, estimate }: Totals): string[] {
@@ -175,7 +177,7 @@ function balanceLines({ balance, estimate }: Totals): string[] {
     const short =
       within_budget === null
         ? 'not known to be enough'
-        : 'not enough in the worst case; the remaining queries would end as unaffordable'
+        : 'not enough in the worst case, in which the remaining queries end as unaffordable'
     lines.push(
       `budget      ${count(budget, 'credit')}: ${within_budget === true ? 'enough' : short}`,
     )

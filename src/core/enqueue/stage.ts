@@ -18,7 +18,7 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-// Limits of a batch. Statements with this number of rows are efficient, but many long texts are sent sooner.
+// Limits of a batch. Number of rows per statement, chosen for efficiency; long texts are sent in smaller batches.
 const mostRows = 5_000
 const mostBytes = 4_000_000
 
@@ -70,7 +70,7 @@ type FilledColumn = ReturnType<ReturnType<typeof column>['fill']>
 
 const { integer, double, text, uuid } = kinds
 
-/** Columns that both tables of queries have. Columns of fixed size come first. */
+/** Columns that both query tables have. Columns of fixed size come first. */
 const inBoth = {
   num: column('integer not null', integer, ({ query }) => query.num),
   priority: column('smallint not null', integer, ({ priority }) => priority),
@@ -116,7 +116,7 @@ class Lot {
   readonly #all: readonly FilledColumn[]
   readonly #labels: readonly string[]
 
-  /** `labels` are the tags with a share of the credits, in order of precedence. */
+  /** `labels` contains the tags with a share of the credits, in order of precedence. */
   constructor(labels: readonly string[]) {
     this.#labels = labels
     const { staged_wanted: wanted, staged_held: held } = columnsOf
@@ -135,7 +135,7 @@ class Lot {
     for (const { array, value } of this.#all) array.add(value(line, this.#labels))
   }
 
-  /** All parameters that were built from the columns must have been sent before. */
+  /** Call this only after all parameters built from the columns have been sent. */
   clear(): void {
     this.rows = 0
     for (const { array } of this.#all) array.clear()
@@ -144,7 +144,7 @@ class Lot {
 
 export type Stage = ReturnType<typeof createStage>
 
-/** A list that is being staged in temporary tables. Await `end` before the list is planned. */
+/** A list that is being staged in temporary tables. Await `end` before planning the list. */
 export function createStage(connections: Connections, number: number, labels: readonly string[]) {
   const sender = createSender(async (lot) => {
     await Promise.all([
@@ -177,7 +177,7 @@ export function createStage(connections: Connections, number: number, labels: re
       }
     },
 
-    /** Adds the members of a list from the database rather than from a file. Their queries are already stored. */
+    /** Adds the members of a list from the database rather than from a file. The members' queries are already stored. */
     async addMembers(list: number): Promise<number> {
       const wanted = stageName('staged_wanted', number)
       const insert = statement('stage_members', { list, labels }, { wanted })
@@ -185,7 +185,7 @@ export function createStage(connections: Connections, number: number, labels: re
       return Number(numAffectedRows ?? 0)
     },
 
-    /** Creates empty tables, and drops the tables of an earlier reading. */
+    /** Creates empty tables, and drops the tables from an earlier read. */
     async start(): Promise<void> {
       await sender.end()
       await drop()
@@ -257,7 +257,7 @@ async function insertRows(
 ): Promise<void> {
   const columns = [...lot.columns].filter(([name]) => name in columnsOf[table])
   const names = columns.map(([name]) => sql.id(name))
-  // A column of nulls is sent as an empty array, which `unnest` fills with nulls.
+  // A column of nulls is sent as an empty array, which `unnest` pads with nulls.
   const arrays = columns.map(
     ([, { array }]) =>
       sql`${array.blank ? '{}' : array.toParameter()}::${sql.raw(array.kind.name)}[]`,

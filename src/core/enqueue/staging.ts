@@ -1,4 +1,4 @@
-// Reads a list into its stage.
+// Reads a list into its staging tables.
 
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { Misuse } from '../../base/errors.ts'
@@ -94,7 +94,7 @@ function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved']
   return kind === 'nightly' ? 'drop' : 'ask'
 }
 
-/** Reads a file, and reads it again if its rows contradict its beginning. */
+/** Reads a file, and reads it again if later rows contradict the first lines. */
 async function stageFile(
   stage: Stage,
   from: ListBytes,
@@ -104,7 +104,7 @@ async function stageFile(
   if (read.again !== null) {
     if (from.kind === 'stream') {
       throw new Misuse(
-        'expected standard input to have the same format throughout, got later rows that contradict the first rows; save it to a file, which can be read twice',
+        'expected standard input to have the same format throughout, got rows in another format; save the input to a file, which can be read twice',
       )
     }
     await stage.start()
@@ -163,7 +163,7 @@ function emptyTally() {
     rejected: 0,
     plain: true,
     wished: false,
-    /** First reasons, for the message. */
+    /** The first few reasons, shown in the message. */
     reasons: [] as string[],
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],

@@ -1,10 +1,10 @@
-// Estimates what lists will cost, and adds up their counts.
+// Estimates the cost of lists, and adds up their counts.
 
 import type { Funds } from '../ledger/prices.ts'
 import type { Purchase } from './order.ts'
 import type { Planned } from './plan.ts'
 
-/** The counts that are added up over all lists. */
+/** Counts that are summed over all lists. */
 export const countNames = [
   'rows',
   'accepted',
@@ -109,7 +109,7 @@ export interface Balance {
   /** True if the balance stays at or above the floor even in the worst case. */
   readonly above_floor: boolean | null
   readonly budget: number | null
-  /** True if even the worst case stays within the budget; also null if there is no budget. */
+  /** True if even the worst case stays within the budget; null if unknown or if there is no budget. */
   readonly within_budget: boolean | null
 }
 
@@ -138,7 +138,7 @@ function minus(first: number | null, second: number | null, third: number | null
   return first === null || second === null || third === null ? null : first - second - third
 }
 
-/** True if a purchase of this many calls needs confirmation. */
+/** True if a purchase of the given number of calls needs confirmation. */
 export function needsYes(queued: number, { basis }: Estimate): boolean {
   return queued > (basis === 'unknown' ? 500 : 1000)
 }

@@ -5,7 +5,7 @@ import { dayMs, dayNumber } from '../../base/time/zone.ts'
 import type { ListedGroup } from '../enqueue/prospect.ts'
 import type { readAllListBudgets } from '../ledger/account.ts'
 
-/** Result of a forecast. It is `unknown` if the balance or the price of a class is missing. */
+/** Result of a forecast. The result is `unknown` if the balance or the price of a class is missing. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
   | {
@@ -62,7 +62,7 @@ function walk(input: ForecastInput, balance: number, price: PriceKind): readonly
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
-      // The events are sorted, so the rivals of a night directly follow it.
+      // The events are sorted, so nights that compete with a night directly follow it.
       let end = at + 1
       while (isRival(events[end], event)) end += 1
       spending.buyNight(event, known, shareAmong(event, events.slice(at, end)))
@@ -77,13 +77,13 @@ function urgencyOf(event: { readonly kind: string; readonly priority?: number })
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True if both nights have the same due time and priority. Such nights divide the credits by their lists' shares. */
+/** True if both nights have the same due time and priority, and so split the credits by their lists' shares. */
 function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
   const priority = one?.priority ?? priorities.usual
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
 }
 
-/** Share of the credits that a night may use while simultaneous nights of the same priority are still to be bought. */
+/** Share of the credits that a night may use while simultaneous nights of equal priority also have queries to buy. */
 function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[]): number {
   const all = rivals.reduce((sum, { part }) => sum + (part ?? 0), 0)
   return all === 0 ? 1 : (night.part ?? 0) / all
@@ -163,7 +163,7 @@ export interface ForecastStep {
   /** Number of queries to buy, and number of queries that are skipped or have a recent enough answer. */
   readonly asked: number
   readonly fresh: number
-  /** Number of queries that budget and floor allow. */
+  /** Number of queries that the budget and the floor allow. */
   readonly bought: number
   readonly credits: number
   /** Cost in credits if every query has the highest price. */
@@ -186,7 +186,7 @@ interface Leftover {
   readonly budget: number | null
   readonly portions: ReadonlyMap<string, number>
   readonly month: string
-  /** Day or month that must end first, because its budget is used up; null if the tasks wait for credits. */
+  /** Day or month that must end before buying resumes, as its budget is used up; null if the tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -278,7 +278,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of a run or list end as unaffordable. Tasks beyond any other limit wait.
+    // Tasks that exceed the budget of a run or list end as unaffordable. Tasks that exceed any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
@@ -313,9 +313,9 @@ function knownGroup(group: QueryGroup) {
   return {
     group,
     answeredAt: group.answeredAt,
-    /** Number of the day that the queries were last bought for. */
+    /** Day number for which the queries were last bought. */
     answeredDay: numberOf(group.answeredOn),
-    /** Number of the day that the queries are next due, for each list with a cadence. */
+    /** Day number on which the queries are next due, for each list with a cadence. */
     dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
 }
@@ -337,7 +337,7 @@ function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boo
   return { fresh, portions }
 }
 
-/** True for queries that need not be bought this night: they are skipped, or their answers are recent enough. */
+/** True for queries that are not bought this night because they are skipped or have a recent enough answer. */
 function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   interval: QueryInterval | undefined,

@@ -141,7 +141,7 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/** Due times by pattern and zone. Many schedules share a pattern, and computing its due times can take long. */
+/** Due times by pattern and zone. Many schedules share a pattern, and computing its due times can be slow. */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(
@@ -166,7 +166,7 @@ function nightsOfSchedule(
   }))
 }
 
-/** Enabled schedules whose list was never read. The size of such a list is unknown. */
+/** Enabled schedules with a list that has never been read. The size of this list is unknown. */
 function readUnpriced(db: Database) {
   return db
     .selectFrom('schedules')
@@ -180,14 +180,14 @@ function readUnpriced(db: Database) {
     .execute()
 }
 
-/** Predicts renewals. Each of them is assumed to restore the balance to its value after the previous renewal. */
+/** Predicts renewals. Each renewal is assumed to restore the balance to its value after the previous renewal. */
 async function foreseeRenewals(
   { db, supplier, config: { renewal, zone } }: ForecastMill,
   span: { readonly after: Date; readonly until: Date },
 ) {
   if (renewal === null) return []
   const now = span.after
-  // Before the first known renewal, the highest recent balance is the estimate.
+  // Before the first known renewal, the highest recent balance serves as the estimate.
   const since = new Date(now.getTime() - 62 * dayMs)
   const last = dueBetween(renewal, zone, { after: since, until: now }).at(-1)
   const brought =
@@ -272,7 +272,8 @@ function stepTable(steps: readonly ForecastStep[], zone: string): string {
 }
 
 function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
-  if (cut === null) return sure ? 'fits' : 'fits at recent prices, but not at the highest price'
+  if (cut === null)
+    return sure ? 'fits' : 'affordable at recent prices, but not at the highest price'
   return `${limitNames[cut]} reached after ${formatNumber(bought)} of ${formatNumber(asked)}`
 }
 
@@ -291,7 +292,7 @@ export function forecastSentences(
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
   if (isShorter) {
     without.push(
-      `the forecast ends at ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the full period`,
+      `the forecast ends at ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the whole forecast period`,
     )
   }
   if (outcome.kind === 'unknown') {
@@ -307,8 +308,7 @@ export function forecastSentences(
   }
   const { steps } = outcome
   if (steps.length === 0) {
-    const none =
-      schedules === 0 ? 'no run is open, and no schedule is switched on' : 'no run is open'
+    const none = schedules === 0 ? 'no run is open, and no schedule is enabled' : 'no run is open'
     return [none, ...without]
   }
   const lines = [
@@ -352,7 +352,7 @@ function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): s
   const day = formatMinute(zone, until).slice(0, 10)
   return unsure === undefined
     ? `the credit floor is not reached before ${day}, even at the highest recent price`
-    : `the credit floor is not reached before ${day} at recent prices; at the highest price, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} does not fit`
+    : `the credit floor is not reached before ${day} at recent prices; at the highest price, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} is not affordable`
 }
 
 /** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */

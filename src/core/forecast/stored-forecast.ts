@@ -41,7 +41,7 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   }
 }
 
-/** Claims the next computation. Returns null if none is due, or if the account was never used. */
+/** Claims the next computation. Returns null if no computation is due, or if the account was never used. */
 async function claimForecast(db: Database, { account, origin }: Supplier, now: boolean) {
   const everyMs = now ? 0 : refreshEveryMs
   const restShare = now ? 0 : forecastRestShare

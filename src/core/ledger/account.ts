@@ -26,7 +26,7 @@ export interface Account {
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
-  /** Credits held for calls whose outcome is unknown. */
+  /** Credits held for calls with an unknown outcome. */
   readonly uncertain: number
   /** Floor at which calls last stopped because the balance was too low, or null if there are enough credits. */
   readonly drainedFloor: number | null
@@ -74,9 +74,9 @@ interface ReportedBalances {
 export const constants = {
   /** Assumed cost before any cost is known. */
   firstBound: 10,
-  /** Calls on a stopped account resume when its balance exceeds the floor by this many times the highest cost. */
+  /** Multiple of the highest cost that must be free above the floor before calls on a stopped account resume. */
   hysteresis: 2,
-  /** Age of a balance after which calls go out one at a time, because other users may have spent credits. */
+  /** Age of a balance after which calls are sent one at a time, because other users may have spent credits. */
   oldestSightingMs: 600_000,
   /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,
@@ -90,7 +90,7 @@ export const constants = {
   oddFactor: 10,
   /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
   youngFactor: 4,
-  /** Number of unreadable calls, retries included, after which a task's outcome is recorded as unknown. */
+  /** Number of unreadable calls, including retries, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
   /** Number of failed but readable calls after which a task fails. */
   failedCalls: 5,
@@ -110,8 +110,8 @@ export function costClass(query: { readonly num: number; readonly device: string
 
 /**
  * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
- * balance minus the cost of all calls that ended since its call started. The second is the lowest balance reported
- * since then: one of these balances is from the call that the API charged last, and excludes only open calls.
+ * balance minus the cost of all calls that ended since its call started. The second bound is the lowest balance
+ * reported since then: one of these balances is from the call that the API charged last, and excludes only open calls.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -119,7 +119,7 @@ export function lowestBalance(account: Account): number | null {
   const newest = seen.remaining - spentSince
   const least =
     reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
-  // Understated bills prove nothing, so the lower of the two bounds counts.
+  // Bills may be understated, so the lower of the two bounds is used.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain

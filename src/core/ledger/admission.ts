@@ -11,7 +11,7 @@ import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost }
 import type { ListBudgetUse, WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
+/** Time by which calls may start earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
 /** Decides which tasks get a reservation. The model in the tests uses the same function. */
@@ -74,7 +74,7 @@ class AdmissionCheck {
 
   deferral(): Deferral {
     if (this.#rateWait > 0) return { kind: 'wait', ms: this.#rateWait }
-    // A call in flight may change the decision, so nothing final is decided before it ends.
+    // A call in flight may change the decision, so no final decision is made until the call ends.
     if (this.account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#limits.has('urgent')) return { kind: 'yield' }
     const spent = budgetStop(this.account, this.rules, this.#limits)
@@ -102,7 +102,8 @@ class AdmissionCheck {
   #tryCredit(request: CallRequest): Limit | null {
     if (!this.rules.counts) return this.#grant(request, 0)
     const bound = boundOf(this.costs, request.class)
-    // In a new price class, one call goes out first to learn the price. The other calls wait for its answer.
+    // In a new price class, one call is sent first to learn the price. Other calls in the class wait for this call's
+    // answer.
     if (bound.unseen && this.costs.get(request.class)?.trying === true) return 'class'
     const limit = this.#limitReached(request, { bound, size: bound.among, alone: false })
     if (limit === null) return this.#grant(request, bound.among)
@@ -235,7 +236,7 @@ export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
-/** Inputs to the decision, apart from the account. */
+/** Inputs to the decision other than the account. */
 export interface Rules extends Pick<
   Config,
   'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight'
@@ -288,7 +289,7 @@ type Limit =
   | 'in_flight'
   | 'floor'
 
-/** Returns the reason why no calls may go out, or null if calls may go out. */
+/** Returns the reason why no calls may be sent, or null if calls may be sent. */
 function stopFor(
   { blockedKeys, foreignKeys, notBefore }: Account,
   { key, now }: Rules,
@@ -322,7 +323,7 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
   return left >= bound.alone || (bound.unseen && left > 0)
 }
 
-/** Returns the expected external spend per call. If a call goes out alone, only spend seen in both windows counts. */
+/** Returns the expected external spend per call. For a call sent alone, only spend seen in both windows counts. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
@@ -375,7 +376,7 @@ function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Defer
     detail:
       seen === null
         ? `no balance could be read yet; run: ${npmRun('resume')}`
-        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might go below it${held}`,
+        : `${count(seen.remaining, 'credit')} left, and the credit floor is ${formatNumber(floor)}: another call might bring the balance below the floor${held}`,
   }
 }
 
@@ -384,7 +385,7 @@ function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
 
-/** Reserves credits in the run's budget and, for every run that shares it, in the list budget. */
+/** Reserves credits in the run's budget, and in the list budget for every run that shares this budget. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
   for (const [id, { list, ...use }] of budgets) {
@@ -397,9 +398,9 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** Moves the account to the day and month in the rules. */
+/** Sets the account's day and month to the values in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back, because workers in different zones would then start the same day repeatedly.
+  // The day never moves back: otherwise, workers in different zones would start the same day repeatedly.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -416,11 +417,11 @@ function budgetStop(
   limits: ReadonlySet<Limit>,
 ): Deferral | null {
   if (limits.has('month')) {
-    const detail = `the monthly budget is used up: ${formatNumber(monthSpent)} of ${count(monthlyBudget ?? 0, 'credit')}; raise MILL_MONTHLY_BUDGET, or wait for the next month`
+    const detail = `the monthly budget is used up: ${formatNumber(monthSpent)} of ${count(monthlyBudget ?? 0, 'credit')}; raise MILL_MONTHLY_BUDGET, or wait until next month`
     return { kind: 'stop', reason: 'budget', until: monthEnds, detail }
   }
   if (!limits.has('day')) return null
-  const detail = `the daily budget is used up: ${formatNumber(daySpent)} of ${count(dailyBudget ?? 0, 'credit')}; raise MILL_DAILY_BUDGET, or wait for the next day`
+  const detail = `the daily budget is used up: ${formatNumber(daySpent)} of ${count(dailyBudget ?? 0, 'credit')}; raise MILL_DAILY_BUDGET, or wait until tomorrow`
   return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
 }
 
@@ -435,7 +436,7 @@ interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
-/** Finds out which requested tasks must still be bought. The database decides, so duplicates are discarded. */
+/** Determines which requested tasks must still be bought. Drops duplicates, because the database is authoritative. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -461,10 +462,10 @@ export function sortTasks(
   return { ready, gone, later, reused }
 }
 
-/** Number of calls above the floor below which credits are scarce. Urgency matters only while credits are scarce. */
+/** Credits are scarce if the balance above the floor covers fewer calls than this. Only then does urgency matter. */
 const scarce = 1_000
 
-/** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
+/** Returns the priorities for which credits are scarce and more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { books: { account, costs }, rules }: { books: Books; rules: Rules },

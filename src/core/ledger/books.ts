@@ -10,17 +10,17 @@ import { floorInForce } from './standstill.ts'
 /** Snapshot of an account's books, read without locks. */
 export interface Books {
   readonly account: Account
-  /** Version of the account's row, which changes with every change to the row. */
+  /** Version of the account's row, which changes whenever the row is updated. */
   readonly version: string
   readonly now_ms: number
   /** Floor in force, or 0 if no worker is alive. */
   readonly floor: number
   readonly costs: Costs
-  /** Reasons of the stops in force. */
+  /** Reasons for the stops in force. */
   readonly stops: readonly string[]
 }
 
-// 9007199254740991 is `Number.MAX_SAFE_INTEGER`, which stands for the lowest balance while none was reported.
+// 9007199254740991 is `Number.MAX_SAFE_INTEGER`, which represents the lowest balance until a balance is reported.
 const accountColumns = sql`
   a.seq, a.used_total as "usedTotal",
   case when a.obs_seq is not null then jsonb_build_object(
@@ -85,7 +85,7 @@ export async function readBooks(db: Database, id: number): Promise<Books> {
 }
 
 export function takeRuns(trip: Trip, runs: readonly number[]): void {
-  // Two accounts may work on one run, so a shared lock protects the run's budget and tasks.
+  // Two accounts may buy for the same run, so a shared lock protects the run's budget and tasks.
   void trip.run(statement('lock_runs', { runs: [...new Set(runs)] }))
 }
 

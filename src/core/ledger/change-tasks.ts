@@ -10,8 +10,8 @@ import { troubleOf } from '../../base/database/trouble.ts'
 const portion = 2000
 
 /**
- * Ends a run. First stops all buying, and then cancels open tasks in batches. Calls in flight are still settled, and
- * their answers are kept. If interrupted, call this function again to continue.
+ * Ends a run. Stops all buying, then cancels open tasks in batches. Calls in flight are still settled, and their
+ * answers are kept. If the function is interrupted, call it again to continue.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
   const ended = await db
@@ -119,12 +119,12 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Forgets an account's known call prices. The next call goes out alone to learn the price. */
+/** Forgets an account's known call prices. The next call is sent alone to learn the price. */
 export async function forgetPrices(db: Database, account: number): Promise<void> {
   await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
-/** Lifts an account's stops. The next call goes out alone to learn the balance. Rejected keys may be tried again. */
+/** Lifts an account's stops. The next call is sent alone to learn the balance. Rejected keys may be tried again. */
 export async function liftStops(
   db: Database,
   account: number,

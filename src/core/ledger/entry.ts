@@ -19,7 +19,7 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
-  /** True if workers died during this task's calls. A suspect task goes out alone, so that no other becomes suspect. */
+  /** True if workers died during this task's calls. The task is bought alone, so that no other task becomes suspect. */
   readonly suspect: boolean
   /** True if the API once rejected the key in a call for this task. */
   readonly refused: boolean
@@ -84,7 +84,7 @@ function effectOf(verdict: Verdict, ending: CallEnding): Effect {
   }
 }
 
-/** Returns what a verdict says about the whole account: a reason to stop, or that the API answered. */
+/** Returns the verdict's effect on the whole account: a reason to stop, or confirmation that the API answered. */
 function signalOf({ kind, waitMs }: Verdict): Entry['signal'] {
   const { stops, task } = policy[kind]
   switch (stops) {
@@ -122,7 +122,7 @@ function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Prove
 /** Builds the entry for a lost call, whose worker died or lost its lease. */
 export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
-  const message = 'the worker that made the call stopped before its answer was recorded'
+  const message = 'the worker that made the call stopped before the answer was recorded'
   return {
     ...nothingKnown(call),
     ending: { kind: 'unknown' },

@@ -94,11 +94,11 @@ export class Lease {
     await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
-  /** Gives up calls of workers with an expired lease. They may have been charged, but nobody awaits the answers. */
+  /** Gives up calls of workers with an expired lease. They may have been charged, but no process awaits the answers. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
-    // Gives up all calls in one go, because a worker with hundreds of lanes leaves hundreds of calls.
+    // Gives up all calls in one pass, because a worker with hundreds of lanes leaves hundreds of calls behind.
     for (let found = together; found === together; reaped += found) {
       const abandoned = await this.#options.db
         .selectFrom('calls')
@@ -166,7 +166,7 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Returns the earliest possible end of a lease requested at `asked`. The database starts counting later. */
+/** Returns the earliest possible end of a lease requested at `asked`. The database starts the lease later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
@@ -177,7 +177,7 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 }
 
 export const beats = 6
-/** After a longer outage than this many heartbeats, other workers get the same time before their calls are given up. */
+/** Grace period in heartbeats: after a longer outage, other workers get this time before their calls are given up. */
 const sparedBeats = 2
 
 /** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may delay other workers. */

@@ -1,4 +1,4 @@
-// Learns the cost of calls in each price class, and bounds the cost of the next call.
+// Tracks the cost of calls in each price class, and bounds the cost of the next call.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -54,7 +54,7 @@ export interface ReportedCosts extends Peak {
   readonly tried: boolean
 }
 
-/** Upper bounds on a call's cost: `alone` for a call that goes out alone, `among` for one of several calls. */
+/** Upper bounds on a call's cost: `alone` for a call that is sent alone, `among` for one of several calls. */
 export type Bound = ReturnType<typeof boundOf>
 
 /** Bounds a call's cost. A new price class gets twice the highest cost of all classes. */
@@ -86,7 +86,7 @@ export function dearestOfAll(costs: Costs) {
 
 function boundOfSeen(cost: Cost) {
   if (cost.seen < constants.trustedAfter) {
-    // Only the first calls may be free, so at least one credit is reserved.
+    // Later calls may cost credits even if the first calls were free, so at least one credit is reserved.
     const alone = Math.max(1, cost.dearest)
     return { alone, among: Math.max(constants.firstBound, constants.youngFactor * alone) }
   }
@@ -98,7 +98,7 @@ function boundOfSeen(cost: Cost) {
 interface ClassCost {
   readonly class: string
   readonly dearest: number
-  /** Average cost of the newest calls in this class, or null if there were none recently. */
+  /** Average cost of the newest calls in this class, or null if there were no recent calls. */
   readonly average: number | null
 }
 
@@ -113,7 +113,7 @@ export interface Funds {
 
 const newest = 2000
 
-/** Reads the balance and the costs. An unused account has neither. */
+/** Reads the balance and the costs. An unused account has neither a balance nor costs. */
 export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },

@@ -22,7 +22,7 @@ import { readWaiting, type WaitingTask } from './waiting.ts'
 const mostTries = 12
 const contendedMs = 20
 
-/** Reads and decides without locks, and writes with one statement. If anything has changed, starts over. */
+/** Reads and decides without locks, and writes with one statement. Starts over if anything has changed. */
 export async function reserve(
   db: Database,
   spender: Spender,
@@ -82,11 +82,11 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-/** Throws if the database was restored while this worker was running, so that nothing is bought with old balances. */
+/** Throws if the database was restored while this worker was running, so that no purchase is based on old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
     throw setBack(
-      `${account.seq} calls have started, although the number was ${begun.seq} a moment ago`,
+      `the ledger shows ${account.seq} started calls, but showed ${begun.seq} a moment ago`,
     )
   }
   begun.seq = account.seq
@@ -107,7 +107,7 @@ export function prepareAdmission(
   return { books, found, budgets, sorted, rules: rulesOf(spender, books) }
 }
 
-/** Decides which calls may go out. `urgent` counts the more urgent tasks elsewhere, by priority. */
+/** Decides which calls may be sent. `urgent` counts the more urgent tasks elsewhere, by priority. */
 export function decideAdmission(
   inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
@@ -155,7 +155,7 @@ export interface Spender
   readonly api: string
   readonly dayOf: (time: number) => { day: string; ends: number }
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** Marks of calls whose reservation got no reply. Such calls are never sent, even if the reservation was written. */
+  /** Marks of calls with an unconfirmed reservation. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
   /** Number of calls that the account had started at the last read. The number never decreases. */
   readonly begun: { seq: number }
@@ -188,7 +188,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     /** Credits that are expected to leave the balance without being billed, per call in flight. */
     external: admission.external,
     version: books.version,
-    /** True if the decision holds as long as the credits suffice, whatever other workers do. */
+    /** True if the decision remains valid as long as the credits suffice, regardless of other workers. */
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
     stops,
@@ -216,7 +216,7 @@ function unaffordable({
 
 const mostGivenUp = 10_000
 
-/** Remembers calls whose reservation got no reply, because the database may still write it. Drops the oldest marks. */
+/** Remembers calls with an unconfirmed reservation, which the database may still write. Drops the oldest marks. */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)
   for (const oldest of givenUp) {
@@ -238,7 +238,7 @@ function grantsOf({ admission, found }: DecidedAdmission) {
   }))
 }
 
-/** Returns new price classes. On an account with a floor, one call in each goes out first, to learn its cost. */
+/** Returns new price classes. On an account with a floor, one call in each class is sent first, to learn its cost. */
 function classesTried({ admission, books, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -282,7 +282,7 @@ function basisOf({ admission, found, budgets, sorted }: DecidedAdmission) {
   }
 }
 
-/** True if other purchases and settlements cannot invalidate the decision: all was granted, and nothing is scarce. */
+/** True if no other purchase or settlement can affect the decision: all requests are granted, and nothing is scarce. */
 function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
   const { account, costs } = books
@@ -302,7 +302,7 @@ function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   )
 }
 
-/** Returns new values for the account, apart from its totals. Changed accounts are not overwritten. */
+/** Returns new values for the account, except its totals. An account changed in the meantime is not overwritten. */
 function stateOf(account: Account) {
   return {
     drained_floor: account.drainedFloor,
@@ -333,7 +333,7 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    // If other accounts are buying the same query, one account buys it, and the other accounts reuse the answer.
+    // If several accounts request the same query, one account buys it, and the others reuse the answer.
     void trip.run(statement('lock_accounts', { account: reservation.account_id }))
     takeRuns(trip, runs)
     // Other runs may be using the same list budgets.

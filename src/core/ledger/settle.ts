@@ -31,7 +31,7 @@ export type CallEnding =
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True if the cost counts as a price in its price class, as for an answer but not for a free rejection. */
+      /** True if the cost counts as a price in its price class: true for an answer, false for a free rejection. */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
@@ -41,7 +41,7 @@ export type CallEnding =
   /** The call was provably never sent. */
   | { readonly kind: 'unsent' }
 
-/** Information from the API about the account itself, apart from credits. */
+/** Information from the API about the account itself, other than credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
@@ -89,9 +89,9 @@ interface NewestBalance {
 /** Rate-limit responses, from one or more replies. */
 export interface SlowDown {
   readonly started_at_ms: number
-  /** Longest wait that a reply requested, or null if no reply named a wait. */
+  /** Longest wait that a reply requested, or null if no reply requested a wait. */
   readonly wait_ms: number | null
-  /** True if a reply named no wait, so that our own backoff also applies. */
+  /** True if a reply requested no wait, so that our own backoff also applies. */
   readonly unnamed: boolean
 }
 
@@ -139,7 +139,7 @@ function book(change: Change, { call, entry: { ending } }: FinishedCall): void {
   if (remaining === null) change.untold += used
   else {
     change.least = Math.min(change.least ?? remaining, remaining)
-    // The balance from the call that started last counts, even if a different balance arrives later.
+    // The balance from the call that started last is used, even if a different balance arrives later.
     if (seq > (change.newest?.seq ?? 0)) {
       const { sent_at_ms: started_at_ms, start_total } = call
       change.newest = { seq, started_at_ms, start_total, used, remaining }
@@ -179,7 +179,7 @@ function applySignal(change: Change, signal: Signal): void {
   }
 }
 
-/** Error code raised by a statement if the books have changed. */
+/** Error code raised by a statement if the account's rows have changed. */
 export const booksChanged = 'QM001'
 
 export interface OpenCall extends Tries {
@@ -196,7 +196,7 @@ export interface OpenCall extends Tries {
   readonly class: string
   readonly query_id: string
   readonly task_id: number
-  /** Version of the task's row, which changes with every change to the row. */
+  /** Version of the task's row, which changes whenever the row is updated. */
   readonly version: string
   readonly run_id: number
 }
@@ -290,7 +290,7 @@ async function settleOnce(db: Database, rules: SettlementRules, entries: readonl
       /** Milliseconds until the task may be retried, or null if the task has ended or the time is unknown. */
       waitMs: changes.get(call.task_id)?.wait_ms ?? null,
     })),
-    // Entries for calls that are missing because the database was restored or is a different one.
+    // Entries for calls that are missing because the database was restored or replaced.
     strangers,
   }
 }
@@ -361,8 +361,8 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer that was already recorded, for example because it was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. The task's try was counted and the credits are
-  // written off, even if the call turns out to be unsent.
+  // The call was given up, so only an answer or its price matters now. The try was counted and the credits were
+  // written off, even if the call turns out never to have been sent.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
@@ -499,7 +499,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Returns the stops that a batch's replies start. The statement that writes new stops also ends old stops. */
+/** Returns the stops that a batch's replies cause. The statement that writes new stops also ends old stops. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

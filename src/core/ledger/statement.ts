@@ -124,7 +124,7 @@ function chosen({ account, since, until, zone }: StatementOrder) {
     and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
 }
 
-/** Stores lines that can no longer change. Does nothing if one of their calls is changing at that moment. */
+/** Stores lines that can no longer change. Does nothing if a call in these lines is changing at the same time. */
 export async function storeStatement(db: Database): Promise<void> {
   try {
     await db
@@ -132,7 +132,7 @@ export async function storeStatement(db: Database): Promise<void> {
       .setIsolationLevel('repeatable read')
       .execute((trx) => trx.executeQuery(statement('store_statement', {})))
   } catch (error) {
-    // 40001 (serialization failure): the snapshot lacks a change to a call. The next attempt will include it.
+    // 40001 (serialization failure): the snapshot lacks a change to a call. The next attempt will include the change.
     if (codeOf(error) !== '40001') throw error
   }
 }

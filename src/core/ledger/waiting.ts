@@ -24,8 +24,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if task `t`, seen from account `a`, has a lost answer that may still arrive. The answer may belong to another
- * account whose workers are expected to request it again.
+ * True if, for account `a`, task `t` has a lost answer that may still arrive. The answer may belong to another account
+ * whose workers are expected to request it again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -54,7 +54,7 @@ export interface LostAnswer {
   readonly query: Query & { readonly device: Device | null }
 }
 
-/** Claims lost calls that should be repeated now. Other workers leave claimed calls alone for a while. */
+/** Claims lost calls that should be repeated now. Other workers do not touch claimed calls for a while. */
 export async function claimLost(
   db: Database,
   { account, limit }: { account: number; limit: number },
@@ -145,7 +145,7 @@ export async function saveReplay(
 
 export interface WaitingTask {
   readonly id: number
-  /** Version of the task's row, which changes with every change to the row. */
+  /** Version of the task's row, which changes whenever the row is updated. */
   readonly version: string
   readonly query_id: string
   readonly state: string
@@ -193,7 +193,7 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-// True if a call for task `t` is in flight, or a call for the same query whose answer account `a` may reuse, or if a
+// True if a call for task `t`, or for the same query with an answer that account `a` may reuse, is in flight, or if a
 // lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
@@ -212,7 +212,7 @@ const isBusy = sql<boolean>`(
 /** One row per existing task, or a single row without a task. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/** Reads the tasks to buy, without locks. One statement also reads the lease, so both are from the same moment. */
+/** Reads the tasks to buy, without locks. The same statement reads the lease, so that they are consistent. */
 export async function readWaiting(db: Database, wanted: WaitingOrder) {
   const { rows } = await sql<WaitingRow>`
     select

@@ -4,7 +4,7 @@ import { checkDevice, countryCode, isGap, isNumber, languageCode } from './value
 
 const identifiers = 'article numbers, hashes or other identifiers'
 
-/** Matches MD5 sums, SHA sums and UUIDs. People search for article numbers, but not for these. */
+/** Matches MD5 sums, SHA sums and UUIDs. People search for article numbers, but not for checksums or UUIDs. */
 const hash = /^(?=.*\d)[\da-f-]{24,}$/i
 
 const things: readonly (readonly [string, RegExp])[] = [
@@ -32,10 +32,7 @@ function otherThing(cell: string): string | undefined {
   return isFigure || isIdentifier(text) ? identifiers : undefined
 }
 
-/**
- * Returns a plural noun, such as "dates", for cells that are not queries; undefined if they may be queries. The first
- * cell may be a column name.
- */
+/** Returns a plural noun such as "dates" if cells cannot be queries, or undefined. The first may be a column name. */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
     return 'email addresses, which are personal data and would be sent to the search API'
@@ -89,7 +86,7 @@ export function scoreColumns(rows: readonly (readonly string[])[], width: number
     .toSorted((one, other) => other.rank - one.rank)
 }
 
-/** A plausible query column has a higher score. */
+/** A plausible query column has a score above this value. */
 export const leastScore = 0.1
 
 /** Unlike figures, codes and labels, most queries differ from each other, and many consist of several words. */

@@ -1,18 +1,18 @@
-// Determines the meaning of each column from its name or from flags. Knows the names that common tools use.
+// Determines the meaning of each column from its name or from flags. Recognizes the names that common tools use.
 
 import { Misuse } from '../../base/errors.ts'
 
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** A row needs this number of cells to contain its query and all request parameters. */
+  /** Number of cells that a row needs to contain its query and all request parameters. */
   readonly needed: number
   readonly width: number
   /** Distinct header cells without a known meaning. */
   readonly ignored: readonly string[]
 }
 
-/** The delimiter, the header and the columns are detected in the first lines, and apply to the whole list. */
+/** The delimiter, the header and the columns are detected from the first lines, and apply to the whole list. */
 export interface Dialect {
   /** Null if each line is one query. */
   readonly delimiter: string | null
@@ -91,7 +91,7 @@ export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
 
-/** True for the title of a block of related queries. A second cell may name the numbers in the block. */
+/** True for the title of a block of related queries. A second cell may be the heading of the numbers in the block. */
 export function isTitle(cells: readonly string[]): boolean {
   return (
     cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
@@ -129,7 +129,7 @@ export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True for a tool's column. Its invalid numbers do not reject queries. Its languages and countries must be known. */
+  /** True for a tool's column. A query may have an invalid number in it, but languages and countries must be known. */
   readonly tool?: boolean
   /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
@@ -142,7 +142,7 @@ export interface Mapping {
   readonly role: OtherRole | null
 }
 
-// The expressions that read names take quadratic time.
+// The regular expressions that match names take quadratic time.
 const longestName = 300
 
 // Names of the query column in exports from keyword tools, search consoles and advertising accounts, by language.
@@ -169,7 +169,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Our own column names, for roles that accept names other than their own. */
+/** Our own column names, for roles that also accept names other than the role's name. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
@@ -180,7 +180,7 @@ const otherNames: Partial<Record<OtherRole, string>> = {
 const meaningsByName = new Map<string, Meaning>()
 for (const role of ['query', ...otherRoles] as const) {
   const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
-  // Only tools write these columns.
+  // Columns with these roles exist only in exports from tools.
   if (role === 'cpc' || role === 'difficulty') continue
   for (const name of names.split(',').map(plainName)) {
     meaningsByName.set(name, { role, several: false })
@@ -213,7 +213,7 @@ export function readMeaning(cell: string): Meaning | undefined {
 // Titles of the two blocks in an export of related queries. A title does not name a column.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/** Names of columns that tools write next to their queries. The first pattern that matches a column decides. */
+/** Names of columns that tools write next to their queries. The first matching pattern determines a column's role. */
 const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ['gl', /^country$/, /^country code$/],
   ['hl', /^language$/, /^language code$/],

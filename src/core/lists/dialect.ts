@@ -22,7 +22,7 @@ import { checkDevice, filledCells, isBlank, isFilled, isGap, isNumber } from './
 
 interface Choice {
   readonly trial: Trial
-  /** The header, if there is one. */
+  /** The header, if the list has one. */
   readonly row: TrialRow | null
   readonly columns: Columns
 }
@@ -91,7 +91,7 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
 function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
   return new Misuse(
-    `${place}: expected one delimiter, got ${signs}, both of which fit; choose one with --delimiter`,
+    `${place}: expected one delimiter, got ${signs}, both of which are possible; choose one with --delimiter`,
   )
 }
 
@@ -109,7 +109,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** Returns the trial without a delimiter or, if there is none, the trial with the typed delimiter. */
+/** Returns the trial without a delimiter or, if there is no such trial, the trial with the typed delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
@@ -159,7 +159,7 @@ function noQueryColumn(
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
-      ? 'a query column (named q, query, keyword, or as in a common export)'
+      ? 'a query column (named q, query or keyword, or named as in a common export)'
       : `a column ${JSON.stringify(column)}`
   const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
@@ -171,7 +171,9 @@ function noQueryColumn(
     // Columns of labels, such as "high" and "low", score lower.
     const likely = candidates.filter(({ score }) => score >= best.score * 0.75)
     const names = showRow(likely.map(({ index }) => header[index] ?? ''))
-    hints.push(`possible columns: ${names}; name one with --column if it contains queries`)
+    hints.push(
+      `possible columns: ${names}; if one of them contains queries, select it with --column`,
+    )
   }
   // If the user names a column, the line with that name becomes the header, and a query on that line would be lost.
   if (best !== undefined && header.length > 1 && !looksLikeHeader(trial, at)) {
@@ -193,7 +195,7 @@ interface Place {
   readonly trial: Trial
   readonly at: number
   readonly row: TrialRow
-  /** Filled width of each line above the row. */
+  /** Width of each line above the row, up to the last filled cell. */
   readonly above: readonly number[]
 }
 
@@ -246,7 +248,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/** Reads the title of a block of related queries as a header. The title begins the block, and numbers follow it. */
+/** Reads the title of a block of related queries as a header. The block starts with the title, followed by numbers. */
 function titleAt({ trial, at, row, above }: Place) {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
@@ -297,7 +299,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/** True for a record with a figure, a code above other codes, or a cell that a row below repeats. */
+/** True for a record with a figure, a code above other codes, or a cell that is repeated in a row below. */
 function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -349,7 +351,8 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
     at,
   )
   const isAlike = (row: TrialRow): boolean => row.cells.length === cells.length
-  // Between rows, a word in a column of numbers is a gap such as "n/a". A title padded with blank cells is not a row.
+  // Below the header, a word such as "n/a" in a column of numbers marks a missing value. A title padded with blank
+  // cells is not a row.
   if (block.some((row) => isAlike(row) && filledCells(row.cells).length > 1)) return false
   const below = rows.slice(at + 1, at + 50).filter(isAlike)
   const areFigures = (index: number): boolean =>
@@ -396,7 +399,7 @@ function typedDelimiter(delimiter: string | null): string {
 
 /**
  * Splits the beginning of a list with one delimiter. A row `begins` a block if it is the first row or follows a blank
- * line. `broken` has the numbers of the lines that can't be split. The names of JSON fields are on line 0.
+ * line. `broken` contains the numbers of the lines that can't be split. The names of JSON fields are on line 0.
  */
 export function tryOut(
   head: Buffer,
@@ -419,7 +422,7 @@ function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
-/** True if the delimiter is punctuation, with a blank after it. Bars usually have blanks on both sides. */
+/** True if the delimiter is punctuation, followed by a blank. Vertical bars usually have blanks on both sides. */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
@@ -454,7 +457,7 @@ function widthOf(rows: readonly TrialRow[]): number {
   return most?.[0] ?? 0
 }
 
-/** True if most rows have the same number of cells, and more than two. Their lines are not queries. */
+/** True if most rows have the same number of cells, which is more than two. The lines of a table are not queries. */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2

@@ -46,7 +46,7 @@ export async function detectEncoding(
   return { label: await guessLabel(head), mark: 0, how: 'guessed' }
 }
 
-/** In UTF-32, two bytes are zero in nearly every group of four: the last two or, in the other order, the first two. */
+/** In UTF-32, two bytes of nearly every group of four are zero: the last two or, in the other order, the first two. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   const starts = Array.from({ length: groups }, (_, group) => group * 4)
@@ -56,8 +56,8 @@ function isUtf32(head: Buffer): boolean {
 }
 
 /**
- * True for UTF-8 with invalid bytes. Other encodings hardly ever contain a complete UTF-8 sequence by chance, and a
- * single invalid byte proves nothing.
+ * True for UTF-8 with invalid bytes. Other encodings rarely contain a complete UTF-8 sequence by chance, and a single
+ * invalid byte proves nothing.
  */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
@@ -77,7 +77,7 @@ function isBrokenUtf8(head: Buffer): boolean {
   return good >= bad || bad === 1
 }
 
-/** Rejects a request that contradicts the byte order mark, if either of them is UTF-16. */
+/** Rejects a requested encoding that contradicts the byte order mark, if either of them is UTF-16. */
 function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
   const typed = canonicalLabel(wanted)
   // The platform maps `utf-16` to one byte order, but the user may mean either.
@@ -104,7 +104,7 @@ function canonicalLabel(name: string): string {
 
 /**
  * Detects UTF-16 without a byte order mark: nearly all zero bytes, such as those of line ends, are on the same side of
- * a byte pair, and few byte pairs are two printable characters.
+ * a byte pair, and few byte pairs consist of two printable characters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
@@ -140,7 +140,8 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-// Polish letters in windows-1250. They distinguish it from ISO-8859-2, with which the detector confuses it.
+// Polish letters in windows-1250. These letters distinguish windows-1250 from ISO-8859-2, because the detector
+// confuses the two encodings.
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
@@ -163,7 +164,7 @@ async function loadDetector() {
     return await import('jschardet')
   } catch (cause) {
     throw new Misuse(
-      'expected UTF-8 or UTF-16, got another encoding; use --encoding with a name such as windows-1252 or shift_jis, or have the encoding guessed after: npm install jschardet',
+      'expected UTF-8 or UTF-16, got another encoding; use --encoding with a name such as windows-1252 or shift_jis, or have the encoding guessed: npm install jschardet',
       { cause },
     )
   }
@@ -178,8 +179,8 @@ function knownLabel(label: string): string | undefined {
 }
 
 /**
- * Converts a text to UTF-8. Rejects bytes that are invalid in the encoding, with line and offset, instead of replacing
- * them. If `toTheEnd` is false, the last character may be incomplete.
+ * Converts a text to UTF-8. Rejects bytes that are invalid in the encoding, and reports their line and offset, instead
+ * of replacing them. If `toTheEnd` is false, the last character may be incomplete.
  */
 export async function* decode(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -208,7 +209,7 @@ function checkUtf8(shown: string, start: number): Push {
     const end = last ? bytes.length : lastCharacterEnd(bytes)
     const text = bytes.subarray(0, end)
     if (!isUtf8(text)) {
-      // Decoding replaces invalid bytes, so the first difference is where they start.
+      // Decoding replaces invalid bytes, so the first difference shows where the invalid bytes start.
       const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
       const at = lastCharacterEnd(text.subarray(0, differs))
       throw new Misuse(

@@ -19,7 +19,7 @@ interface FileArguments {
   readonly as?: string | undefined
 }
 
-/** Resolves names to files, in order and without repetition. `skipped` are the files that are not lists. */
+/** Resolves names to files, in order and without repetition. `skipped` contains the files that are not lists. */
 export function findFiles({ args, folder, config, as }: FileArguments) {
   const paths = new Map<string | null, string>()
   const skipped: string[] = []
@@ -34,7 +34,7 @@ export function findFiles({ args, folder, config, as }: FileArguments) {
     const why = first.endsWith(rejectsEnding)
       ? 'rejected lines; correct them in the list itself'
       : 'settings; choose a list of queries'
-    throw new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
+    throw new Misuse(`expected a list of queries, got ${first}, which contains ${why}`)
   }
   const files = [...paths].map(([path, shown]) => {
     return { path, shown, name: as ?? (path === null ? 'stdin' : nameOfList(path)) }

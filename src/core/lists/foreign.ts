@@ -83,9 +83,9 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
       (options.numbering === undefined && isMost(lines, most)),
   )
   if (found !== undefined || isJson(first)) {
-    const advice = found?.advice ?? 'save the queries as CSV or one per line'
+    const advice = found?.advice ?? 'save the queries as CSV, or with one query per line'
     throw new Misuse(
-      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or use --delimiter none if each line is one query anyway`,
+      `${got(`text that seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or use --delimiter none if each line is one query anyway`,
     )
   }
   const comment = options.comments === undefined ? lines.find(isComment) : undefined
@@ -101,7 +101,7 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
   }
 }
 
-/** True if nearly every line starts with a bullet, or with a greater number than the line before it. */
+/** True if nearly every line starts with a bullet, or with a number greater than that of the previous line. */
 function isNumbered(lines: readonly string[]): boolean {
   if (lines.length < 3) return false
   const found = lines.map((line) => numbering.exec(line))
@@ -151,13 +151,13 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   }
   if (cells > 2) {
     throw new Misuse(
-      `${shown}:1: expected one query per line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows with other numbers of cells; use --no-header --column 1 --delimiter comma (or another delimiter) if it is a table, or --delimiter none if each line is one query`,
+      `${shown}:1: expected one query per line, or a table with the same number of cells in every row, got ${cells} cells in ${show(first)} and a different number in other rows; use --no-header --column 1 --delimiter comma (or another delimiter) if it is a table, or --delimiter none if each line is one query`,
     )
   }
   const things = otherThings(lines)
   if (things !== undefined) {
     throw new Misuse(
-      `expected a query column in ${shown}, got what seem to be ${things} (it begins with ${show(first)}); ${plain}`,
+      `expected a query column in ${shown}, got text that seems to be ${things} (it begins with ${show(first)}); ${plain}`,
     )
   }
   if (rest.length > 0 && (isHeading(first) || isTitled(first, rest))) {
@@ -180,13 +180,13 @@ function isTitled(first: string, rest: readonly string[]): boolean {
   return isName(first) && !rest.some(isName)
 }
 
-/** Counts the line as one cell if a blank follows any separator, which is then punctuation. */
+/** Counts the line as one cell if a blank follows any separator, because the separator is then punctuation. */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
 }
 
-/** Counts the cells of a row that is inside quotes as a whole. */
+/** Counts the cells of a row that is quoted as a whole. */
 function cellsInQuotes(line: string, sign: string): number {
   return cellsOf(/^"([^"]*)"$/.exec(line.trim())?.[1] ?? '', sign)
 }
@@ -196,7 +196,7 @@ function linesOf(head: Buffer): string[] {
     head
       .toString('utf8', 0, 65_536)
       .replace(/^\ufeff/u, '')
-      // The expressions above take quadratic time for long runs of blanks.
+      // The regular expressions above take quadratic time for long runs of blanks.
       .replace(/[^\S\r\n]{100,}/g, ' ')
       .split(/\r\n|\n|\r/, 400)
       .filter((line) => line.trim() !== '')

@@ -42,7 +42,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Blank rows and cells, which fill the sheet to its end, may be repeated more often. */
+/** Blank rows and cells may exceed this limit, because they fill the sheet to its end. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {
@@ -56,7 +56,7 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #cell: Attributes | null = null
-  /** Depth inside the cell. Paragraphs in comments and shapes are deeper than the cell's text. */
+  /** Depth inside the cell. Paragraphs in comments and shapes are nested more deeply than the cell's text. */
   #level = 0
   #inText = false
   #text = ''

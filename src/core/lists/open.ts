@@ -243,7 +243,7 @@ function namedTable(tables: readonly Table[], shown: string, sheet: string): Tab
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
   if (others.length === 0) return table
   throw new Misuse(
-    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; use --sheet with the full name of one of them`,
+    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; use --sheet with the full name of a table`,
   )
 }
 
@@ -292,14 +292,14 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// Names of the first column in the tables that exports contain besides the table of queries.
+// Names of the first column in an export's tables other than the table of queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
-// Names of tables that summarize other tables. Their first column holds names of figures.
+// Names of tables that summarize other tables. In these tables, the first column holds names of figures.
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 

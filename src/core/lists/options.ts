@@ -50,7 +50,7 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly firstLine?: number | undefined
 }
 
-/** Values for every row. Except for tags, they override the columns. Several values multiply the queries. */
+/** Values for every row, which override all columns except tags. A query is repeated for each value of a parameter. */
 export type Defaults = ReturnType<typeof readDefaults>
 
 /** Returns the flags to store for the next nightly run; null if no flags were typed. */

@@ -128,7 +128,7 @@ async function* readAll(
   await source.check()
 }
 
-/** Queries and rejected lines, with the number of lines that contained queries. */
+/** Queries and rejected lines, with the number of lines with queries. */
 function noRows() {
   return { queries: [] as ListedQuery[], rejected: [] as Rejection[], usable: 0 }
 }
@@ -138,7 +138,8 @@ export interface ListPiece extends Readonly<ReturnType<typeof noRows>> {
   readonly line: number
 }
 
-// A piece ends at this number, because places, languages and devices may multiply a few lines to very many queries.
+// Maximum number of queries in a piece, because places, languages and devices can multiply a few lines into many
+// queries.
 const mostQueries = 5_000
 
 interface Findings {
@@ -236,7 +237,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record is a row, may be a row or a header, or is a header with these columns. */
+/** A record is a row, is a header with these columns, or may be either. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
@@ -247,7 +248,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
   const known = header.length === 0 ? [] : [now]
   const names = new Set(header.map(plainName).filter((name) => name !== ''))
 
-  /** Must be fast, because it is called for every record. The first cell identifies nearly all rows. */
+  /** This method must be fast, because it is called for every record. The first cell identifies nearly all rows. */
   return (cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader => {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -259,7 +260,8 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     if (!begins || options.header === false) return 'row'
     if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
     if (now.columns.width > 1) return judgeNames(bare, line)
-    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and so a header.
+    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and therefore a new
+    // header.
     return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
   }
 

@@ -8,19 +8,19 @@ export interface ListRecord {
   readonly cells: readonly string[]
   /** Number of the first line. A record spans several lines if a quoted cell contains line ends. */
   readonly line: number
-  /** Offsets in bytes, within the piece, of the record's text. */
+  /** Byte offsets of the record's text within the piece. */
   readonly start: number
   readonly end: number
 }
 
 interface Records {
   readonly records: ListRecord[]
-  /** Lines whose quotes are ambiguous. */
+  /** Lines with ambiguous quotes. */
   readonly broken: { readonly line: number; readonly reason: string; readonly content: string }[]
   readonly bytes: Buffer
 }
 
-// In bytes. No row in a real export is longer.
+// In bytes. Rows in real exports are shorter.
 const longestRecord = 1024 * 1024
 
 /** Delimiter for "one query per line": a character that never occurs in a list. */
@@ -36,7 +36,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** An unfinished quoted cell is parsed again after this number of bytes, which doubles with each attempt. */
+  /** Number of bytes after which an unfinished quoted cell is parsed again; it doubles with each attempt. */
   #patience = 0
   #line: number
 
@@ -95,7 +95,7 @@ export class Cutter {
     return at
   }
 
-  /** Handles the lines before the first cell that starts with a quote. Quotes within their cells mean nothing. */
+  /** Handles the lines before the first cell that starts with a quote. Quotes inside these lines are ordinary text. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
     const opening = openingQuote(bytes, at, this.#sign)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
@@ -103,7 +103,7 @@ export class Cutter {
     for (let from = at; from < end;) {
       const next = firstLineEnd(lines, from)
       const to = next < 0 ? end : next
-      // Decodes each line alone, because a substring would keep the larger text in memory.
+      // Decodes each line separately, because a substring would keep the larger text in memory.
       const ends = textEnd(bytes, to)
       const cells = bytes.toString('utf8', from, ends).split(this.#delimiter)
       found.records.push({ cells, line: this.#line++, start: from, end: ends })
@@ -112,7 +112,7 @@ export class Cutter {
     return end
   }
 
-  /** Handles all records from this offset on. If any is ambiguous, handles none and returns false. */
+  /** Handles all records from this offset on. If any record is ambiguous, handles no records and returns false. */
   #cutQuoted(bytes: Buffer, at: number, found: Records): boolean {
     const parsed = parseQuoted(bytes.subarray(at), this.#delimiter)
     if (parsed === null) return false
@@ -246,7 +246,7 @@ function closingQuote(bytes: Buffer, from: number): number {
   return close
 }
 
-/** Returns the offset of the next quote that starts a cell, or a negative number. Ignores a byte order mark before it. */
+/** Returns the offset of the next quote that starts a cell, or a negative number. Skips a byte order mark before it. */
 function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

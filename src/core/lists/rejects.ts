@@ -40,7 +40,7 @@ export async function writeRejects(
 /** Removes the file of an earlier reading. */
 export async function removeRejects(path: string): Promise<void> {
   if ((await firstLine(path)) !== header) return
-  // A file that can't be deleted stays. The authoritative copy of the lines is in the database.
+  // A file that cannot be deleted is left in place. The authoritative copy of the lines is in the database.
   await rm(path, { force: true }).catch(() => undefined)
 }
 

@@ -67,14 +67,15 @@ const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
 // Comparing one letter is much faster than matching the pattern, and most queries start with another letter.
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Spreadsheets' labels for the last line of a pivot table. In a list with one column, other totals may be queries.
+// Spreadsheets' labels for the last line of a pivot table. In a list with one column, other words for totals may be
+// queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
     '|',
   ),
 )
 
-/** A single lower-case word is not a total. */
+/** A single lower-case word does not mark a total line. */
 function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
   if (grandTotals.has(text)) return true
   if (columns.width === 1 || !firstLetters.has(text.slice(0, 1).toLowerCase())) return false
@@ -164,7 +165,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** An invalid number in a tool's column does not reject the query. */
+  /** An invalid number in a tool's column does not cause the query to be rejected. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -214,13 +215,13 @@ export function contentOf(text: string): string {
 type RequestRole = (typeof requestRoles)[number]
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-// Most lists have fewer combinations of places, languages and devices.
+// Most lists have fewer combinations of places, languages and devices than this.
 const mostRequests = 10_000
 
-// These queries are in memory at the same time, and a line that yields more is a mistake.
+// All queries from one line are held in memory at once, and a line that yields more queries than this is a mistake.
 const mostOfOne = 20_000
 
-/** Reads the request parameters of rows. Several values of one parameter multiply the queries. */
+/** Reads the request parameters of rows. If a parameter has several values, the query is repeated for each value. */
 function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
   refuseTooMany(defaults)
   const checks = checksFor(columns)
@@ -261,7 +262,7 @@ function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults:
 
 type Checks = Record<RequestRole, Check<Query[RequestRole]>>
 
-/** A code in one of our own columns is sent as given. A code in a tool's column must be known. */
+/** A code in one of our own columns is sent unchanged. A code in a tool's column must be known. */
 function checksFor(columns: ReadonlyMap<string, ListColumn>): Checks {
   return {
     location: columns.get('location')?.asked === true ? checkPlace : namedPlace,

@@ -56,7 +56,7 @@ export interface Sheet {
   readonly reader: (rows: SheetRows) => XmlReader
 }
 
-/** Yields the rows as CSV lines with the same numbers, and adds the numbers of hidden rows to `hiddenRows`. */
+/** Yields the rows as CSV lines with the same line numbers, and adds the numbers of hidden rows to `hiddenRows`. */
 export async function* sheetLines(
   archive: Archive,
   { part, reader }: Sheet,
@@ -86,7 +86,7 @@ export class SheetRows {
     this.#rows.push({ row, cells })
   }
 
-  /** Holds the first rows back until their greatest width is known. */
+  /** Holds back the first rows until the width of the widest row is known. */
   take(last: boolean): string {
     if (this.#width === null && !last && this.#rows.length < firstRows) return ''
     this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))

@@ -51,7 +51,8 @@ export function createSurvey({ columns, delimiter }: Dialect, { decimal: wanted 
         const decimal = style.decide(wanted, delimiter)
         if (decimal !== null) decimals.set(index, decimal)
         else if (enough) {
-          const why = 'ambiguous numbers such as 1.200; use --decimal point or --decimal comma'
+          const why =
+            'it contains ambiguous numbers such as 1.200; use --decimal point or --decimal comma'
           ignored.set(index, why)
         }
       }

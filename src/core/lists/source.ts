@@ -98,7 +98,7 @@ async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer
   }
 }
 
-/** Returns the first bytes of a source, and a stream of all bytes including these. */
+/** Returns the first bytes of a source, and a stream of all its bytes. */
 export async function peek(chunks: AsyncIterable<Buffer>, size: number) {
   const iterator = chunks[Symbol.asyncIterator]()
   const first: Buffer[] = []

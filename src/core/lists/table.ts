@@ -26,12 +26,13 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** Returns an invalid row among the other rows, where `readTable` throws an error. */
+/** Returns invalid rows along with the valid rows, whereas `readTable` throws an error. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {
     const { head, whole, all } = await peek(source.chunks, largest)
-    if (!whole) throw new Misuse(`expected ${shown} to be a small table, got more than 4 MiB`)
+    if (!whole)
+      throw new Misuse(`expected ${shown} to be a small table, got a file larger than 4 MiB`)
     const encoding = await detectEncoding(head, whole, undefined)
     if (encoding.how === 'guessed') {
       throw new Misuse(`expected ${shown} to be UTF-8, got another encoding; save it as UTF-8`)

@@ -68,7 +68,7 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
-  // Advertising reports write two dashes for "nothing".
+  // Advertising reports use two dashes for a missing value.
   if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
   // A Chinese character takes nine characters in a URL.
@@ -189,7 +189,7 @@ export function checkTarget(given: string): Checked<string | null> {
   return good(text === '' ? null : asBrowsersWrite(text))
 }
 
-/** Leaves a URL that browsers would reject unchanged. */
+/** Returns a URL unchanged if browsers would reject it. */
 function asBrowsersWrite(address: string): string {
   if (/^https?:\/\//i.test(address)) return parseUrl(address)?.href ?? address
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address)) return address
@@ -213,7 +213,7 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** The other of the two signs separates thousands. */
+/** If one sign marks decimals, the other separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
@@ -305,7 +305,7 @@ const otherCountries: Readonly<Record<string, string>> = {
   xkx: 'xk',
 }
 
-/** Removes case, accents and punctuation, which people may omit. */
+/** Normalizes case, and removes accents and punctuation, which people may omit. */
 function nameKey(name: string): string {
   return name
     .normalize('NFKD')
@@ -323,7 +323,7 @@ interface CountryNames {
 
 type CodeName = readonly [name: string | undefined, code: string]
 
-/** If several codes have the same name, the first code counts. */
+/** If several codes have the same name, the first code is used. */
 function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   const codes = new Map<string, string>()
   for (const [name = '', code] of names) {
@@ -361,7 +361,7 @@ function* countryNames(): Generator<CodeName> {
   }
 }
 
-// Variants with names of their own, and the codes that search engines use for them.
+// Language variants with their own names, and the codes that search engines use for them.
 const languageKinds: readonly (readonly [string, string])[] = [
   ['zh-Hans', 'zh-CN'],
   ['zh-Hant', 'zh-TW'],
@@ -403,7 +403,7 @@ export function languageCode(text: string): string | undefined {
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
-    // Thousands of codes have no name, and users never mean them.
+    // Thousands of codes have no name, and users never use them.
     if (englishLanguages.of(code) !== undefined) return [kept, ...more].join('-')
   }
   return languages.get(nameKey(trimmed))

@@ -4,7 +4,8 @@ import { Misuse } from '../../base/errors.ts'
 import { type Attributes, parseWhole, type Sheet, type SheetRows, type XmlReader } from './sheet.ts'
 import type { Archive } from './zip.ts'
 
-// Maximum size of the shared texts in bytes. They must all be in memory, because any cell may refer to any text.
+// Maximum size of the shared texts in bytes. All shared texts must be in memory, because any cell may refer to any
+// text.
 const mostTexts = 96 * 1024 * 1024
 
 export async function xlsxSheets(archive: Archive): Promise<readonly Sheet[]> {
@@ -120,7 +121,7 @@ function asTyped(value: string): string {
   return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
 
-/** True for a format that shows a part of a date or time. Ignores quoted words and colors. */
+/** True for a format that shows part of a date or time. Ignores quoted words and colors. */
 function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }

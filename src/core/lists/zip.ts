@@ -21,7 +21,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
-      `expected ${shown} to be an intact archive, got one that cannot be read: ${reasonOf(cause)}`,
+      `expected ${shown} to be an intact archive, got an unreadable archive: ${reasonOf(cause)}`,
       { cause },
     )
   }
@@ -75,14 +75,14 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   return entries
 }
 
-// Queries compress to a twentieth at best, so data with a higher ratio is a decompression bomb.
+// Queries compress to a twentieth at best, so data with a higher ratio is treated as a decompression bomb.
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 
 function refuseSwelling(shown: string, out: number, taken: number): void {
   if (out < allowed || out < taken * mostSwelling) return
   throw new Misuse(
-    `expected ${shown} to hold a list, got a file that expands to more than ${mostSwelling} times its size; if it is a list, unpack it yourself`,
+    `expected ${shown} to contain a list, got a file that expands to more than ${mostSwelling} times its size; if the file is a list, unpack the archive yourself`,
   )
 }
 

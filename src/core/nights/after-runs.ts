@@ -1,4 +1,4 @@
-// Closes and judges runs that have nothing left to do.
+// Closes and judges runs that have no work left.
 
 import { type Database, openDatabase, openPool } from '../../base/database/database.ts'
 import { letGo, troubleOf } from '../../base/database/trouble.ts'
@@ -14,7 +14,7 @@ export type AfterRuns = (
 
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
-/** Stores the sums for the next ended day. This takes seconds for a large day, and must not delay the end of a list. */
+/** Stores the sums for the next ended day. For a large day, this takes seconds and must not delay the end of a list. */
 export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
   await besideWork(mill, async (db) => {

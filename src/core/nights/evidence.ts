@@ -1,9 +1,9 @@
-// Plausibility rules: measure how much a run's results changed, and find answers that can't belong to their query.
+// Plausibility rules that measure how much a run's results changed, and find answers that can't belong to their query.
 
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** Pages at positions 1 to 10, best position first. A number stands for each page. */
+  /** Pages at positions 1 to 10, best position first. Each page is represented by a number. */
   readonly pages: readonly number[]
   /** Share of the top ten on domains of another country; null if no country was requested. */
   readonly foreign: number | null
@@ -22,7 +22,7 @@ export type ResultFigures = ReturnType<typeof figuresOf>
 /** An answer with its scores. Each score ranges from 0 (as usual) to 1. */
 export type ScoredAnswer = ReturnType<typeof scoreAnswers>[number]
 
-/** An answer that is not trusted, although its run is. */
+/** An untrusted answer in a trusted run. */
 export interface Doubt {
   readonly search_id: number
   readonly reason: string
@@ -31,7 +31,7 @@ export interface Doubt {
 
 /** Minimum number of queries: pages that are shared by fewer queries prove little. */
 const leastQueries = 5
-/** Minimum number of changed answers: fewer would be too little evidence that an older day was copied. */
+/** Minimum number of changed answers; fewer answers do not prove that an older day was copied. */
 const leastChanged = 8
 /** Score at or above which an answer has almost nothing in common with the previous answer. */
 const allNew = 0.9
@@ -73,8 +73,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]) {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like. They show other queries'
- * results and almost nothing of the query's earlier results, or at least half of their positions repeat a page.
+ * Finds answers that can't belong to their query, whatever the rest of the run looks like. These answers show other
+ * queries' results and almost nothing of the query's earlier results, or repeat a page in at least half of their
+ * positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -106,7 +107,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Number of positions by which the pages of the top ten moved, divided by the maximum. A missing page counts as one
+ * Number of positions by which the pages of the top ten moved, divided by the maximum. A missing page is treated as one
  * position below the last position that both answers cover. Returns null if one of the answers has no results.
  */
 function turnoverBetween(before: readonly number[] | undefined, now: readonly number[]) {
@@ -124,7 +125,7 @@ function turnoverBetween(before: readonly number[] | undefined, now: readonly nu
   return Math.min(1, moved / (places * (places + 1)))
 }
 
-/** Counts the distinct queries that show each page. Variants of one query, such as for two devices, count once. */
+/** Counts the distinct queries with each page in their answers. Variants of a query, such as by device, count once. */
 function countHolders(answers: readonly RunAnswer[]) {
   const shown = new Map<string, Set<number>>()
   for (const { q, pages } of answers) {
@@ -139,7 +140,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Maps the first pages of each query's last trusted answer to its answer in this run. Shared pages map to null. */
+/** Maps the first pages of each last trusted answer to the query's answer in this run. Shared pages map to null. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -163,7 +164,7 @@ function signatureOf(pages: readonly number[]): string | null {
   return pages.length < leastQueries ? null : pages.slice(0, 3).join(' ')
 }
 
-/** Highest share of changed answers that have returned exactly to one earlier day. Such answers may be copies. */
+/** Highest share of changed answers that exactly match the answers of one earlier day, and so may be copies. */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()
   for (const { pages, earlier } of answers) {
@@ -177,7 +178,7 @@ function staleness(answers: readonly RunAnswer[]): number | null {
       days.set(day, sums)
     }
   }
-  // Two answers are added to the changed answers, because a few answers may return by chance.
+  // Two answers are added to the changed answers, because a few answers may match an earlier day by chance.
   const shares = [...days.values()]
     .filter(({ changed }) => changed >= leastChanged)
     .map(({ changed, back }) => back / (changed + 2))

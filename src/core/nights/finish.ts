@@ -27,7 +27,7 @@ interface FinishOptions {
   readonly signal?: AbortSignal
 }
 
-/** Stores the sums for ended days, oldest first; returns the number of days. Stops if a day changes meanwhile. */
+/** Stores the sums for ended days, oldest first; returns the number of days. Stops if a day changes in the meantime. */
 export async function finishDays(
   db: Database,
   most = Infinity,
@@ -56,7 +56,7 @@ export async function finishDays(
   return kept
 }
 
-/** Number of newest days whose keyword tables are stored. Those of older days are computed from the answers. */
+/** Number of newest days with stored keyword tables. Keyword tables of older days are computed from the answers. */
 const keywordDays = 100
 
 /** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
@@ -98,7 +98,7 @@ async function readKeywordDays(db: Database) {
 /** Stores a day's keywords. Returns false if the day changed, or if another process is storing the day. */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
   const store = async (trx: Database) => {
-    // A change to the day deletes this row. So the change waits for this transaction, or this transaction fails.
+    // A change to the day deletes this row. The change therefore waits for this transaction, or this transaction fails.
     const found = await trx
       .selectFrom('finished_days')
       .select('id')
@@ -120,7 +120,7 @@ const changedMeanwhile = ['40001', '40P01']
 
 class Changed extends Error {}
 
-/** Does the work in one snapshot. Returns false if the data has changed, as the given error codes show. */
+/** Runs the given work in one snapshot. Returns false if one of the given error codes shows that the data changed. */
 async function unlessChanged(
   db: Database,
   work: (trx: Database) => Promise<void>,
@@ -167,7 +167,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** Inserts a row that any later change to the day deletes. Returns null if another process is storing the day. */
+/** Inserts a row that is deleted by any later change to the day. Returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -219,7 +219,8 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
-  // Runs before the statements that read the domains and pages of answers, so that these are already stored.
+  // Runs before the statements that read the domains and pages of answers, so that the domains and pages are already
+  // stored.
   'finish_answers',
   'finish_shares',
   'finish_steps',
@@ -251,7 +252,7 @@ export async function readDaysToFinish(db: Database, since = '-infinity') {
         ),
       ),
     )
-    // Archived days can't be added up.
+    // Sums cannot be computed for archived days.
     .where('run_date', 'not in', archivedDays)
     .where((eb) =>
       eb.not(
@@ -272,7 +273,7 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/** Counts days without sums: not claimed (open), claimed by a process (begun), or behind unfinished runs (waiting). */
+/** Counts days without sums: unclaimed (open), claimed (begun), or delayed by unfinished runs (waiting). */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(
     await readRows<{ begun: number; missing: number }>(db, 'days_left', { since }),
@@ -281,7 +282,7 @@ export async function readDaysLeft(db: Database, since = '-infinity') {
   return { open, begun, waiting: missing - open }
 }
 
-/** Updates the planner's statistics right after storing, rather than waiting for autovacuum. */
+/** Updates the planner's statistics right after a day is stored, rather than waiting for autovacuum. */
 export async function analyzeFinished(db: Database): Promise<void> {
   await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, finished_answers, finished_groups, finished_related, finished_costs, seen_pages`.execute(
     db,

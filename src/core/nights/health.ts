@@ -30,7 +30,7 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /** First of three similar runs that established a new normal, of which this run is the last; otherwise null. */
+  /** First of the three similar runs that established a new normal, if this run is the last of them; otherwise null. */
   readonly usualFrom: number | null
 }
 

@@ -27,11 +27,12 @@ import { saveJudgement } from './quarantine.ts'
 
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // One run at a time, because a run is compared with earlier runs, which may have been judged in the previous step.
+  // Runs are judged one at a time, because a run is compared with earlier runs, which may have been judged in the
+  // previous step.
   for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
-/** Judges one run by the rules and by people's decisions, and stores the result. */
+/** Judges one run according to the rules and people's decisions, and stores the result. */
 export async function judgeEnded(db: Database, run: EndedRun, report: (line: string) => void) {
   const night = await readNight(db, run.id)
   const { reasons, remarks, quarantined } = await saveJudgement(
@@ -57,7 +58,7 @@ function stored({ night, findings, doubts }: ReturnType<typeof judgeRun>) {
   return { night, evidence, doubts, judgement: judgementOf(night, findings) }
 }
 
-/** Judges a run. Bad answers that are a minority are quarantined individually if the others resemble earlier runs. */
+/** Judges a run. Quarantines only the bad answers if they are a minority and the others resemble earlier runs. */
 export function judgeRun(sums: JudgedNight, answers: readonly RunAnswer[], before: NightsBefore) {
   const scored = scoreAnswers(answers)
   const single = findDoubts(scored)
@@ -92,7 +93,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
     const cause = odd.find(({ rule }) => (rule.each?.(one) ?? 0) >= blamedFrom)
     if (cause === undefined) return []
     const score = cause.rule.each?.(one) ?? 0
-    const reason = `the answer is among those that make its run odd: ${cause.says}`
+    const reason = `the answer is one of those that make its run odd: ${cause.says}`
     return [{ search_id: one.answer.search_id, reason, score }]
   })
 }
@@ -142,7 +143,7 @@ export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): r
     const [newer, older] = last
     if (newer === undefined || older === undefined) return [judgedBy(finding)]
     if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
-    const says = `${finding.says}; the two runs before it were similar, so this is the new normal`
+    const says = `${finding.says}; the two previous runs were similar, so this is the new normal`
     return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
   })
 }
@@ -162,7 +163,7 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
   return usual === null ? (rule.wrong?.(value, night) ?? false) : rule.differs(value, usual, night)
 }
 
-/** True if three runs with usable answers are odd in this figure, and similar in all figures that affect ranks. */
+/** True if three runs with usable answers are unusual in this figure, and similar in all figures that affect ranks. */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.harmless !== true || one === rule)
   const [newest, newer] = nights
@@ -191,7 +192,7 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-/** Minimum number of answers: a share of fewer answers is not meaningful. */
+/** Minimum number of answers: a share based on fewer answers is not meaningful. */
 const leastAnswers = 5
 
 interface Rule {
@@ -204,9 +205,9 @@ interface Rule {
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
   /** Returns true if the figure is wrong even without a known usual value. By default, no value is. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True if the answers from such a run are unusable, so that the deviation never becomes normal. */
+  /** True if the answers from a run with this deviation are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
-  /** Returns true if an unusual run is like the previous run. Without this function, only the figures are compared. */
+  /** Returns true if an unusual run resembles the previous run. By default, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean
   /** Score of a single answer from 0 to 1, if a single answer can cause the deviation. */
   readonly each?: (scored: ScoredAnswer) => number | null
@@ -214,7 +215,7 @@ interface Rule {
   readonly show?: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string
-  /** Returns the known cause of a deviation, or an empty text if no cause is known. */
+  /** Returns the known cause of a deviation, or an empty string if no cause is known. */
   readonly known?: (night: JudgedNight) => string
 }
 
@@ -284,7 +285,7 @@ const rules: readonly Rule[] = [
     differs: (value, usual) => value - usual > 0.3,
     wrong: (value) => value > 0.9,
     each: ({ foreign_share: share }) => share,
-    say: (shown) => `${shown} of the top 10 are on domains from another country`,
+    say: (shown) => `${shown} of the top 10 results are on domains from another country`,
   },
   {
     name: 'stale',
@@ -320,7 +321,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Builds a rule for a share of the answers, for which a high value is bad. */
+/** Builds a rule for a share of the answers that should be low. */
 function shareOfAnswers({
   name,
   part,

@@ -14,14 +14,15 @@ export async function databaseNow(db: Database): Promise<Date> {
   return now
 }
 
-/** Facts for deciding about one schedule: its decided and postponed nights, and the open run of its list. */
+/** Facts needed to decide about one schedule: its decided and postponed nights, and the open run of its list. */
 export type NightFacts = Awaited<ReturnType<typeof readFacts>>
 
 export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // All facts are read in one snapshot. Otherwise, a night that is being decided could look undecided despite its run.
+  // All facts are read in one snapshot. Otherwise, a night that is being decided could look undecided although its
+  // run exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -126,7 +127,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Time after which an undecided night is overdue. It is twice the grace period of a night.
+// Time after which an undecided night is overdue. This time is twice the grace period of a night.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -178,7 +179,7 @@ export function findOverdue(watches: Awaited<ReturnType<typeof readWatched>>, no
       found.push({ schedule, dueAt: undecided, problem })
     }
     if (waiting !== null && overdueAfter(waiting) !== null) {
-      const problem = 'the night is still waiting for an older run, and the next night is due'
+      const problem = 'the night is still waiting for an older run, although the next night is due'
       found.push({ schedule, dueAt: waiting, problem })
     }
     return found
@@ -230,7 +231,10 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/** True if run `r` has a readable answer or only skipped queries. An `exists` would become a join over all answers. */
+/**
+ * True if run `r` has a readable answer or only skipped queries. An `exists` would be planned as a join over all
+ * answers.
+ */
 export const hasAnswer = sql<boolean>`((
   select true
   from tasks t
@@ -299,7 +303,7 @@ export interface CalendarEntry {
   readonly suspect: boolean
   /** Anomalies of the run, whether or not the run is excluded. */
   readonly reasons: readonly string[]
-  /** Queries to be bought, and queries with a readable answer. Both are null until the run is judged. */
+  /** Queries to be bought, and queries with a readable answer. Both numbers are null until the run is judged. */
   readonly asked: number | null
   readonly answered: number | null
   readonly spent: number

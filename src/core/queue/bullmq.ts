@@ -8,22 +8,22 @@ import { undoLeaps } from '../../base/database/trouble.ts'
 import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
-/** Where jobs are stored: a pool whose search path is BullMQ's schema, or a Redis URL. */
+/** Storage of jobs: a pool with BullMQ's schema as its search path, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** Common interface of both backends. No other code knows which backend is in use. */
+/** Common interface of both backends. Other code does not depend on the backend in use. */
 export interface Backend {
   readonly name: 'postgres' | 'redis'
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number): Worker<Data>
-  /** Undoes delays set by a worker whose clock ran ahead. */
+  /** Undoes delays set by a worker with a fast clock. */
   undoLeaps(): Promise<void>
   close(): Promise<void>
 }
 
-// A dead worker is noticed within the lock duration plus two checks. The lock can be short, because the database
-// decides what to buy, so delivering a slice twice is harmless. A job may stall almost any number of times, because a
-// stall is not the job's fault. Workers wait at most nine seconds for the last slices of a dead worker.
+// A dead worker is detected within the lock duration plus two check intervals. The lock can be short, because the
+// database decides what to buy, so delivering a slice twice is harmless. A job may stall almost any number of times,
+// because a stall is not the job's fault. Workers wait at most nine seconds for the last slices of a dead worker.
 const patience = {
   lockDuration: 6_000,
   stalledInterval: 1_500,
@@ -56,7 +56,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   }
 }
 
-// BullMQ's classes are generic over the backend, with Redis as the default. Our calls work on both backends.
+// BullMQ's classes are generic over the backend, with Redis as the default. Our method calls work with both backends.
 const onPostgres = createPostgresBackend as never
 
 function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
@@ -69,7 +69,7 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
   }
 }
 
-/** Adds an error listener: without one, an error would end the process. The next request shows an outage anyway. */
+/** Adds an error listener: without one, an error would end the process. The next request reports an outage anyway. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {
@@ -90,7 +90,7 @@ const redisOptions: RedisOptions = {
   reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),
 }
 
-/** Connects to a Redis server that responds and never evicts keys. Each worker opens another, blocking connection. */
+/** Connects to a Redis server that responds and never evicts keys. Each worker also opens a blocking connection. */
 export async function openRedis(url: string): Promise<Redis | Cluster> {
   const connection = connectionOf(url)
   try {
@@ -104,7 +104,7 @@ export async function openRedis(url: string): Promise<Redis | Cluster> {
 
 function connectionOf(url: string): Redis | Cluster {
   const address = readRedisAddress(url)
-  // The setting was validated earlier, but tests and tools may pass any text.
+  // The setting was validated earlier, but tests and tools may pass any string.
   if (address === null)
     throw new Misuse(`expected REDIS_URL to be the address of a Redis server, got ${url}`)
   if (address.kind === 'server') return new Redis(address.url, redisOptions)
@@ -155,20 +155,20 @@ async function firstAnswer(connection: Redis | Cluster): Promise<readonly string
   })
   try {
     const answers = await within(Promise.race([asked, refused]), { ms: firstAnswerMs })
-    if (answers === late) throw told ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
+    if (answers === late) throw told ?? new Error(`no response within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
     // The driver reports the cause only once. Later errors only say "Connection is closed."
     const error = asError(codeOf(cause) === null ? (told ?? cause) : cause)
     const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
-      `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
+      `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to use PostgreSQL for the queue`,
       { cause },
     )
   }
 }
 
-/** Rejects a Redis server that may evict keys, because its jobs would lose their data. */
+/** Rejects a Redis server that may evict keys, because the queue's jobs would lose their data. */
 function refuseForgetful(memory: string): void {
   const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(memory)?.[1]?.trim()
   const policy = value('maxmemory_policy') ?? 'noeviction'

@@ -1,4 +1,4 @@
-// Reads the slices that have open tasks, and closes runs that have none.
+// Reads the slices that have open tasks, and closes runs without open tasks.
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -28,7 +28,7 @@ export async function openTasks(
   return found ?? null
 }
 
-/** If a run has fewer open slices than this, each slice that ends checks whether it was the last one. */
+/** Number of open slices in a run below which each slice that ends checks whether it was the last slice. */
 const nearTheEnd = 100
 
 /**

@@ -12,15 +12,15 @@ export type SliceJob = Readonly<z.infer<typeof shape>>
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, starting at 0. Jobs with null come first. */
+  /** Position among jobs of the same priority, starting at 0. Jobs with a null position come first. */
   readonly turn: number | null
   readonly delayMs?: number
 }
 
-/** The queue of slices, which only wakes workers, because lost jobs are recreated from the database. */
+/** The queue of slices. Its jobs only wake workers, and lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
-/** Both methods stop fetching slices. `close` also waits for slices in progress. */
+/** Both methods stop the consumer from fetching slices. `close` also waits for slices in progress. */
 export type Consumer = ReturnType<SliceQueue['consume']>
 
 const name = 'slices'
@@ -49,7 +49,7 @@ export async function openQueue(store: QueueStore, id: string) {
     backend: backend.name,
     add,
     repair: () => backend.undoLeaps(),
-    /** Delivers due slices now, even if a clock that was ahead delayed them. Slices in progress are not affected. */
+    /** Delivers due slices now, even if a worker with a fast clock delayed them. Does not affect slices in progress. */
     wake: async (due: readonly QueuedSlice[]) => {
       await backend.undoLeaps()
       await add(due)
@@ -80,12 +80,12 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** Number of positions within each of our priorities. BullMQ supports two million in total. */
+/** Number of positions within each of our priorities. BullMQ supports two million priority values in total. */
 const places = 200_000
 
 /**
- * Returns a job's priority: our priority first, then the turn. Turns can be as large as a list's cost, so positions are
- * logarithmic; turns of 1,000 and 1,000.1 credits still get different positions.
+ * Returns a job's priority. Jobs are ordered by our priority first, and then by turn. Turns can be as large as a list's
+ * cost, so positions are logarithmic; turns of 1,000 and 1,000.1 credits still get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -102,7 +102,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Retries for brief failures of the store. The database counts the retries of tasks.
+      // Number of attempts during brief failures of the store. The database counts the retries of tasks.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -120,6 +120,6 @@ async function answered<T>(answer: Promise<T>, backend: string): Promise<T> {
   const found = await within(answer, { ms: answerWithinMs })
   if (found !== late) return found
   throw new Unreachable(
-    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got no answer`,
+    `expected the queue on ${backend} to respond within ${answerWithinMs} ms, got no response`,
   )
 }

@@ -50,7 +50,8 @@ export async function runReparse({
     for (const [reason, call] of [...reasons].slice(0, mostReasons)) say(`  ${call}: ${reason}`)
     if (reasons.size > mostReasons) say(`  and ${count(reasons.size - mostReasons, 'more reason')}`)
   }
-  if (found.bodiless > 0) say(`${count(found.bodiless, 'answer')} skipped: the body was pruned`)
+  if (found.bodiless > 0)
+    say(`${count(found.bodiless, 'answer')} skipped, because the body was pruned`)
   return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
 }
 
@@ -65,7 +66,7 @@ export async function reparse(
     read: 0,
     /** Answers that still can't be read and remain unchanged. */
     unread: 0,
-    /** Answers that turned out to be a rejection or to answer a different query. They lose their rows. */
+    /** Answers that turned out to be rejections or to be for a different query. These answers lose their rows. */
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
@@ -89,7 +90,7 @@ export async function reparse(
     found.marked += (await put(wrong)).length
     found.unread += answers.length - better.length - wrong.length
   }
-  // Answers rejected by the database come last: once such answers have rows, the loop above would read them as well.
+  // Answers rejected by the database come last: once these answers have rows, the loop above would read them as well.
   for await (const bodies of inBatches((after) =>
     readRefused({ db, supplier }, choice.run, after),
   )) {
@@ -116,7 +117,7 @@ async function* inBatches<Row extends { readonly id: number }>(
   }
 }
 
-/** Adds answers to a different query to the count of their account, as settlement does. */
+/** Counts answers to a different query for their account, as settlement does. */
 async function countWrongAnswers(db: Database): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
@@ -135,7 +136,7 @@ async function countWrongAnswers(db: Database): Promise<void> {
 }
 
 const strangeApi =
-  'the API that sent this answer is unknown; run the same command with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT set as they were at that time'
+  'the API that sent this answer is unknown; run the same command with the values of SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT that were set when the answer was bought'
 
 /** Stores answers in a batch, or one by one if the database rejects the batch. Returns the stored answers. */
 async function store(
@@ -285,7 +286,7 @@ async function replaceAnswers(trx: Transaction, answers: readonly StoredAnswer[]
   await answerRefused(trx, ids)
 }
 
-/** Marks tasks as answered if they had failed because their rows were missing. The calls keep the error code. */
+/** Marks tasks as answered if they had failed because their answers had no rows. The calls keep the error code. */
 async function answerRefused(trx: Transaction, ids: readonly number[]): Promise<void> {
   await sql`
     with stored as (

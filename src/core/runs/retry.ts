@@ -46,7 +46,7 @@ interface RetryFlags {
 const nothingFound = 'found no tasks to retry in runs that can be reopened; nothing'
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Reopens tasks and creates their jobs. As a preview, only reports the number of tasks. */
+/** Reopens tasks and creates their jobs. In a preview, only reports the number of tasks. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -66,7 +66,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (selection.buyAgain) {
     const dearest = await dearestSeen(mill.db, mill.supplier.account)
     const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
-    say(`${count(tasks, 'task')} to be bought again for ${cost} credits`)
+    say(`${count(tasks, 'task')} to buy again for ${cost} credits`)
   }
   const refused = await countRefused(mill.db, selection)
   if (refused > 0) {
@@ -121,7 +121,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Throws if the budget for a run or list is used up, because reopened tasks would be unaffordable again at once. */
+/** Throws if the budget for a run or list is used up, because reopened tasks would at once be unaffordable again. */
 async function expectMoney(
   mill: Mill,
   bound: readonly RunBudget[],
@@ -157,13 +157,13 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected a budget of at least what each run has used, got ${budget}, which is too small because more was bought in the meantime; nothing was changed: set a larger --budget`,
+      `expected a budget that covers the credits used by each run, got ${budget}, which is too small because more was bought in the meantime; nothing was changed: set a larger --budget`,
     )
   }
   say(
     bound.length === 1
-      ? `run ${first.run} may use ${budget} credits in all; ${first.gone} are used or held`
-      : `each of the ${count(bound.length, 'run')} may use ${budget} credits in all, including what is already used`,
+      ? `run ${first.run} may use ${budget} credits in total; ${first.gone} are used or held`
+      : `each of the ${count(bound.length, 'run')} may use ${budget} credits in total, including the credits already used`,
   )
 }
 
@@ -200,7 +200,7 @@ export interface Selection {
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen. A list has one open manual run: the run that is open, or else the newest selected. */
+/** Chooses the runs to reopen. A list can have only one open manual run: the open one, or else the newest selected. */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -284,13 +284,14 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Batch size. Workers wait while a statement locks the runs' rows, so each statement changes at most this many tasks.
+// Batch size. Workers wait while a statement locks the runs' rows, so the number of tasks that a statement changes is
+// limited.
 const portion = 2000
 
 /** Reopens tasks in the given runs, in batches. The caller must queue the slices. */
 export async function reopenTasks(db: Database, selection: Selection, runs: readonly number[]) {
   let reopened = 0
-  // In the order of ids, so that a task that was answered again in the meantime is not reopened once more.
+  // Reopens tasks in the order of ids, so that a task that was answered again in the meantime is not reopened again.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened
@@ -356,7 +357,7 @@ interface CancelFlags {
   readonly yes?: true
 }
 
-/** Ends a run, or the open runs of a list: cancels open tasks and keeps answers. Without `--yes`, only counts them. */
+/** Ends a run, or a list's open runs: cancels open tasks and keeps answers. Without `--yes`, only shows the counts. */
 export async function runCancel({ options, env, closers }: Call<CancelFlags>): Promise<Exit> {
   const { run, list, json, yes = false } = options
   if ((run === undefined) === (list === undefined)) {
@@ -409,7 +410,7 @@ export async function runResume(call: Call<{ readonly forgetPrices?: true }>): P
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })
   const what = lifted.length === 0 ? 'there were no stops to lift' : `lifted: ${lifted.join(', ')}`
-  say(`account ${name}: ${what}; one call checks the balance next`)
+  say(`account ${name}: ${what}; the next call checks the balance`)
   say(`waiting workers continue automatically; otherwise run: ${npmRun('work --')} --drain`)
   return exits.done
 }

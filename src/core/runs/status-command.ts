@@ -149,7 +149,9 @@ export function formatStatus(view: StatusView): string {
     lines.push('SANDBOX: answers come from the bundled service; no real credits are spent', '')
   lines.push(...runLines(view.runs))
   if (view.older > 0)
-    lines.push(`and ${count(view.older, 'older run')}; to see one: ${npmRun('status --')} --run N`)
+    lines.push(
+      `and ${count(view.older, 'older run')}; to see an older run: ${npmRun('status --')} --run N`,
+    )
   lines.push('')
   lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
@@ -223,20 +225,20 @@ function speedLine({ runs, account, endedLastMinute: ended, forecast }: StatusVi
   const tasks = count(open, 'open task')
   // A stopped account makes no progress, even if calls ended in the last minute.
   if ((account?.stops.length ?? 0) > 0) return tasks
-  if (ended === 0) return `${tasks}, none ended in the last minute`
+  if (ended === 0) return `${tasks}; no calls ended in the last minute`
   return `${tasks}, ${count(ended, 'call')} ended in the last minute: ${etaOf(open, forecast)}`
 }
 
-/** Estimates the time left from the current rate, limited by the credits. */
+/** Estimates the remaining time from the current rate and the available credits. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
   const perMinute = forecast?.perMinute ?? null
-  if (forecast === null || perMinute === null) return 'too few to estimate the time left'
+  if (forecast === null || perMinute === null) return 'too few calls to estimate the time left'
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps.filter(({ kind }) => kind === 'run') : []
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
   if (!steps.some(({ cut }) => cut !== null))
     return `about ${spanText((open / perMinute) * 60)} to go`
-  return `the credits are enough for ${formatNumber(bought)} of them, about ${spanText((bought / perMinute) * 60)}`
+  return `the credits are enough for ${formatNumber(bought)} tasks, about ${spanText((bought / perMinute) * 60)}`
 }
 
 function forecastPart({ forecast, origin, zone }: StatusView): string[] {
@@ -278,7 +280,7 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in total`
 }
 
-/** Expected prices of one price class, for a call among several and for a single call, and the prices seen so far. */
+/** Expected prices of a call in one price class, sent alone or with other calls, and the prices seen so far. */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices expected by the ledger, for classes with at least one known price. */
@@ -291,7 +293,7 @@ export function believedPrices(costs: Costs) {
     })
 }
 
-/** One line per price. If an expected price was seen only once, the line says how to forget it. */
+/** One line per price. If an expected price was seen only once, the line explains how to forget it. */
 export function priceLines(prices: readonly BelievedPrice[]): string[] {
   return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
     const range =
@@ -301,10 +303,10 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
     const aside =
       alone === expected
         ? formatNumber(expected)
-        : `${formatNumber(expected)} if sent with others, ${formatNumber(alone)} if sent alone`
+        : `${formatNumber(expected)} if sent with other calls, ${formatNumber(alone)} if sent alone`
     const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; ${formatNumber(expected)} was paid only once; to forget it: ${npmRun('resume --')} --forget-prices`
+      ? `${told}; the price of ${formatNumber(expected)} was paid only once; to forget it: ${npmRun('resume --')} --forget-prices`
       : told
   })
 }

@@ -30,9 +30,9 @@ export interface RunStatus extends Readonly<RunColumns> {
   readonly tasks: Readonly<Record<TaskState, number>>
   /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API. They are included in `unreadable`. */
+  /** Rejections charged by the API. `unreadable` includes this number. */
   readonly paid_refusal: number
-  /** Answers to a different query. They are included in `unreadable`. */
+  /** Answers to a different query. `unreadable` includes this number. */
   readonly other_query: number
   readonly created_at: string
   readonly finished_at: string | null
@@ -145,7 +145,7 @@ export function endedLastMinute(db: Database): Promise<number> {
     )
     .where('finished_at', '>', clockBefore(60_000))
     .where('outcome', '=', 'settled')
-    // Without a worker in the last minute, the calls need not be read.
+    // If no worker was active in the last minute, the calls need not be read.
     .where((eb) =>
       eb.exists(eb.selectFrom('workers').where('lease_until', '>', clockBefore(60_000))),
     )

@@ -1,4 +1,4 @@
-// Finds out why open tasks do not progress: no live worker, a dead worker's lease, or a pause.
+// Determines why open tasks make no progress: no live worker, a dead worker's lease, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, secondsBetween, utcText } from '../../base/database/clock.ts'

@@ -6,7 +6,7 @@ import { dayMs } from '../../base/time/zone.ts'
 import type { NightFacts } from '../nights/nights.ts'
 import type { Schedule } from './schedule.ts'
 
-/** A night that starts within this period counts as on time, and otherwise as late. A tick occurs every minute. */
+/** A night that starts within this period is on time; a later night is late. A tick occurs every minute. */
 export const graceMs = 5 * 60_000
 
 // After a long outage, due times are decided in batches, to keep the steps small.
@@ -91,13 +91,13 @@ function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   }
 }
 
-/** Starts the postponed nights: all of them if the rule for missed nights is `all`, and otherwise only the newest. */
+/** Starts the postponed nights: all of them if the rule for missed nights is `all`, otherwise only the newest night. */
 function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
   if (night === undefined) return { kind: 'rest', known }
   if (waiting.length > 1 && schedule.missed !== 'all') {
-    const note = 'a newer night replaced this one while it waited'
+    const note = 'a newer night replaced this night while it waited'
     return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
   }
   if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }

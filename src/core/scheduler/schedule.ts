@@ -73,9 +73,7 @@ export function readSchedules(lines: readonly Line[], around: Surroundings) {
     const first = firstLines.get(name)
     if (first === undefined) firstLines.set(name, line.line)
     else if (name !== '') {
-      problems.push(
-        problemOf(line, 'schedule', `a unique name, since line ${first} has the same name`),
-      )
+      problems.push(problemOf(line, 'schedule', `a name that is not already used on line ${first}`))
     }
     if (schedule !== null && problems.length === 0) schedules.push(schedule)
     for (const problem of problems) refusals.push({ line: line.line, problem })
@@ -109,14 +107,14 @@ function problemOf(line: Line, column: ScheduleColumn, expected: string): string
   return `${column}: expected ${expected}, got ${JSON.stringify(textOf(line, column))}`
 }
 
-/** Parser for the cells of a column. Returns null for invalid text. The line then gets the value of `usual`. */
+/** Parser for a column's cells. If `read` returns null, the text is invalid and the line gets the value of `usual`. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
   readonly usual: T
 }
 
-/** Returns the schedule of a line, or null if its cron pattern is invalid, and all problems of the line. */
+/** Returns a line's schedule (null if its cron pattern is invalid), and all problems in the line. */
 function readLine(line: Line, { zone, lookUpList }: Surroundings) {
   const problems: string[] = []
   const cell = <T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T => {
@@ -226,10 +224,10 @@ function refusalOf(
   }
   const given = percentsOf([...owners.values()].map((one) => one.part))
   if (given + percentsOf([part]) <= 100) return null
-  return `share: expected shares that add up to at most 100 %, of which earlier lines use ${given} %, got ${got}`
+  return `share: expected shares that add up to at most 100 % (earlier lines use ${given} %), got ${got}`
 }
 
-/** Shares when credits are short: of all credits for the line's list, and of the list's credits for tags. */
+/** Shares when credits are short: the list's share of all credits, and the tags' shares of the list's credits. */
 interface Shares {
   /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null
@@ -239,7 +237,7 @@ interface Shares {
 export const shareCell: ColumnReading<Shares> = {
   read: readShares,
   expected:
-    'a percentage for the list, and tags that add up to at most 100 %, like 40%|brand=30%|guides=20%, or nothing',
+    'a percentage for the list, and percentages for tags that add up to at most 100 %, like 40%|brand=30%|guides=20%, or nothing',
   usual: { part: null, shares: [] },
 }
 
@@ -355,7 +353,7 @@ export function placeOf(list: string): ListPlace {
   return { path, listName: nameOfList(path) }
 }
 
-/** If a list's file is missing, the last reading of the list is used. A list that was never read is rejected. */
+/** If a list's file is missing, the list is used as last read. A list that has never been read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`

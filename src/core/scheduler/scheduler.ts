@@ -53,14 +53,14 @@ export class Scheduler {
     return this.#running
   }
 
-  /** Performs a tick without throwing: reports errors and leaves the retry to the next tick. */
+  /** Performs a tick without throwing: reports errors and lets the next tick retry. */
   async tryTick(): Promise<void> {
     try {
       await this.tick()
       this.trouble = null
     } catch (error) {
       this.trouble = scrubbedReason(error)
-      this.#options.report(`the tick failed, and the next one will try again: ${this.trouble}`)
+      this.#options.report(`the tick failed; the next tick will try again: ${this.trouble}`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -83,18 +83,18 @@ export class Scheduler {
     await addUpDay(this.#mill, report)
   }
 
-  /** Reads the current file, or keeps the previous file if that fails. Reports each problem once. */
+  /** Reads the current file, or keeps the previous file if the current one is unreadable. Reports each problem once. */
   async #load(): Promise<ScheduleFile> {
     const { file } = this.#options
     try {
       this.#file = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
       for (const { line, problem } of this.#file.refusals) {
-        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules continue`)
+        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules remain in effect`)
       }
       return this.#file
     } catch (error) {
       if (!(error instanceof MillError) || this.#file === null) throw error
-      this.#sayOnce(`${error.message}; the schedules that were read last remain in effect`)
+      this.#sayOnce(`${error.message}; the previously read schedules remain in effect`)
       return this.#file
     }
   }
@@ -129,11 +129,11 @@ type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 interface ClockOptions {
   readonly signal: AbortSignal
   readonly report: (line: string) => void
-  /** Interval at which the queue's clock is checked for silence. */
+  /** Interval between checks that the queue's clock is still ticking. */
   readonly lookMs?: number
 }
 
-/** Runs a scheduler on the queue's clock until the signal is aborted. Restarts a clock that has gone silent. */
+/** Runs a scheduler on the queue's clock until the signal is aborted. Restarts the clock if it has stopped ticking. */
 export async function keepTime(
   mill: Mill,
   scheduler: Ticking,

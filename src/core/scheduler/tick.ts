@@ -41,7 +41,7 @@ export interface SchedulerContext {
   readonly now?: () => Promise<Date>
 }
 
-// Maximum steps per schedule. Each step decides something, so only a faulty rule can reach this limit.
+// Maximum number of steps per schedule. Each step makes a decision, so only a faulty rule can reach this limit.
 const mostSteps = 200_000
 
 // After a failover, the clock of the new database server may differ by seconds.
@@ -61,7 +61,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
   }
   if (failures.length === 1) throw failures[0]
   if (failures.length > 1)
-    throw new AggregateError(failures, 'some schedules could not be processed')
+    throw new AggregateError(failures, 'one or more schedules could not be processed')
 }
 
 /** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
@@ -89,7 +89,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       known_until: goesOn ? was.known_until : now,
     })
   }
-  // A line without a readable name may belong to any schedule, so no schedule counts as removed.
+  // A line without a readable name may belong to any schedule, so no schedule is treated as removed.
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
@@ -102,7 +102,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
   }
 }
 
-/** Reads the schedules and the time. A schedule that a wrong clock decided far ahead is reset to the current time. */
+/** Reads the schedules and the time. A schedule that a wrong clock put far ahead is reset to the current time. */
 async function readStoredSchedules(context: SchedulerContext) {
   const kept = await context.db
     .selectFrom('schedules')
@@ -119,13 +119,13 @@ async function readStoredSchedules(context: SchedulerContext) {
     watches.set(name, { ...watch, known_until: now })
     await callBack(context.db, name, now)
     context.report(
-      `nights of ${name} had been decided until ${formatMinute(zone, known)} ${zone}, which is later than the database's clock; the schedule continues from the current time`,
+      `nights of ${name} had already been decided up to ${formatMinute(zone, known)} ${zone}, which is later than the database's current time; the schedule continues from the current time`,
     )
   }
   return { watches, now }
 }
 
-/** Records undecided nights as missed before a schedule changes, because afterwards its due times are not known. */
+/** Records undecided nights as missed before a schedule changes, because its old due times are unknown afterwards. */
 async function closeOld(
   context: SchedulerContext,
   was: Pick<Selectable<DB['schedules']>, 'name' | 'cron' | 'zone' | 'known_until'>,
@@ -134,7 +134,7 @@ async function closeOld(
   const reading = readCron(was.cron)
   if (reading.kind === 'problem') return
   const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
-  const note = `the schedule was ${what} before a scheduler could decide`
+  const note = `the schedule was ${what} before a scheduler could start the night`
   const outcome = 'missed'
   const missed = await recordNights(context.db, was.name, { nights, outcome, note, known: now })
   if (missed.length > 0) context.report(`${described(was, missed)} ${outcome}: ${note}`)
@@ -180,7 +180,7 @@ async function take(context: SchedulerContext, schedule: Schedule, step: NightSt
 
 type RunStep = Extract<NightStep, { kind: 'run' }>
 
-/** Plans a night's run. Does nothing if another scheduler was first. */
+/** Plans a night's run. Does nothing if another scheduler has already recorded the nights. */
 async function runNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   try {
     const { plan, note } = await planNight(context, schedule, step)
@@ -218,7 +218,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
   ].join(', ')
 }
 
-/** Plans a run from the list's current file or, if the file is missing or broken, from its last successful reading. */
+/** Plans a run from the list's current file or, if the file is missing or broken, from its last successful read. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName, cadence } = schedule
   const { night, outcome, into } = step
@@ -227,7 +227,7 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
     planList(context, {
       list: listName,
       from,
-      // Nobody can confirm anything at night, so a file that needs confirmation counts as broken.
+      // Nobody can answer a prompt at night, so a file that needs confirmation is treated as broken.
       reading: {
         ...schedule.reading,
         matchTypes: schedule.reading.matchTypes ?? 'keep',
@@ -253,7 +253,7 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
     if (!(error instanceof MillError) || error instanceof Unreachable) throw error
     const known = await findList(context.db, listName)
     if (known === null) throw error
-    const why = `the queries from the last reading are used, because the list cannot be read: ${error.message}`
+    const why = `the queries from the last successful read are used, because the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
     return { plan: await plan({ kind: 'members', list: known }, note), note }
   }
@@ -381,7 +381,7 @@ async function saveWatch(
     .execute()
 }
 
-/** Sets a schedule whose nights were decided ahead of time back to the current time. Its runs continue. */
+/** Resets a schedule to the current time if its nights were decided ahead of time. Its runs continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()

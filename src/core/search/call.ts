@@ -49,7 +49,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   const sockets = openSockets(url.origin, { lanes, timeoutMs })
   const headers = {
     accept: 'application/json',
-    // Compression saves a few kilobytes, but costs more CPU than everything else in a call.
+    // Compression saves a few kilobytes, but costs more CPU time than everything else in a call.
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
@@ -191,7 +191,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Called right before the first byte is written. An abort at this point leaves the request unsent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
-      controller.abort(new Error('the caller no longer waits for this call'))
+      controller.abort(new Error('the caller is no longer waiting for this call'))
       return
     }
     if (this.#controller !== null) {
@@ -301,7 +301,7 @@ export async function inflate(bytes: Buffer, encoding: string) {
 // seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket breaks before any response, each call gets its own socket for this long, because the server closes
+// After a socket breaks before any response, each call gets its own socket for a while, because the server closes
 // idle sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
@@ -337,7 +337,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips each leading `100 Continue`, or returns null if such a response is incomplete. */
+/** Strips each leading `100 Continue`, or returns null if one of these responses is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

@@ -5,7 +5,7 @@ import pLimit from 'p-limit'
 /** The lanes of a process. Each lane allows one paid call in flight. */
 export type Lanes = ReturnType<typeof openLanes>
 
-/** Opens the lanes. Never wait for a lane while holding one, because all calls could then wait forever. */
+/** Opens the lanes. Never wait for a lane while holding another lane, because all calls could wait forever. */
 export function openLanes(lanes: number, ahead = 0) {
   const limit = pLimit(lanes)
   let ready = ahead
@@ -18,7 +18,7 @@ export function openLanes(lanes: number, ahead = 0) {
       // While more than half of the ready calls are left, none are added, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /** Sets the number of calls in flight or ready. Increases take effect at once, decreases as calls end. */
+    /** Sets the number of calls in flight or ready. Increases take effect immediately, decreases as calls end. */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

@@ -43,7 +43,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Maximum nesting of a body. No answer is that deep, and recursive readers must not overflow the stack. */
+/** Maximum nesting of a body. No answer is nested this deeply, and recursive readers must not overflow the stack. */
 const deepest = 64
 
 /** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */

@@ -19,7 +19,7 @@ import type {
 import { idBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** A body's content. The reply's status also decides whether the body is an answer or a rejection. */
+/** A body's content. The reply's status also determines whether the body is an answer or a rejection. */
 export interface Reading {
   readonly success: boolean | null
   readonly query: string | null
@@ -321,7 +321,7 @@ function leftover(
   return missing === null ? odd : { ...odd, missing }
 }
 
-// A few hosts and entities make up most answers, so their hashes are cached.
+// A few hosts and entities account for most occurrences in answers, so their hashes are cached.
 const remembered = 10_000
 
 function recall<T>(cache: Map<string, T>, name: string, make: () => T): T {

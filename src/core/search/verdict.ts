@@ -76,7 +76,7 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Prepares a text for comparison. Upper case comes last, because it merges both small sigmas, and ß with ss. */
+/** Prepares text for comparison. Conversion to upper case comes last, as it merges both small sigmas, and ß with ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
@@ -90,7 +90,7 @@ function isAnswer(status: number, success: boolean | null): boolean {
 function reasonOf(status: number, { code, message }: Reading['refusal']) {
   return {
     code: shorten(code ?? `HTTP_${status}`, 64),
-    message: shorten(message ?? `the API answered with status ${status}`, 500),
+    message: shorten(message ?? `the API responded with status ${status}`, 500),
   }
 }
 
@@ -98,7 +98,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After in seconds or as a date, limited to 1 second to 1 hour, or returns null for any other text. */
+/** Parses Retry-After as seconds or a date, clamped to between 1 second and 1 hour. Returns null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -128,21 +128,22 @@ interface Consequence {
 
 /** Policy for each class of replies: whether the task is retried, delayed or failed, and whether all workers stop. */
 export const policy = {
-  // 200 without `success: false`. An unreadable body or an answer to a different query is stored and marked, and so is
-  // a rejection that reports a charge (see `isPaidAnswer`).
+  // Status 200 without `success: false`. An unreadable body or an answer to a different query is stored and marked, and
+  // so is a rejection that reports a charge (see `isPaidAnswer`).
   answered: { task: 'answered', money: 'priced', stops: null },
-  // 401 or 403 in the API's own error format, or with a corresponding code.
+  // Status 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // 401 or 403 from a proxy in front of the API, which rejected the query, not the key.
+  // Status 401 or 403 from a proxy in front of the API, which rejected the query, not the key.
   blocked: { task: 'retry', money: 'free', stops: null },
-  // 402, or a corresponding code with any status.
+  // Status 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
-  // 429, or a corresponding code. Spec gap 8: rate limits are not documented. The response is assumed to be free.
+  // Status 429, or a corresponding code. Spec gap 8: rate limits are not documented. The response is assumed to be
+  // free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
-  // Any other 3xx or 4xx: a final rejection. Spec gap 7: only errors 401 and 403 are documented, and other rejections
-  // are assumed to be free.
+  // Any other 3xx or 4xx status, which is a final rejection. Spec gap 7: only errors 401 and 403 are documented, and
+  // other rejections are assumed to be free.
   refused: { task: 'fail', money: 'free', stops: null },
-  // 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
+  // Status 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
   faulty: { task: 'retry', money: 'unknown', stops: null },
   // Sent, but no complete response arrived: timeout, reset, truncated body.
   lost: { task: 'retry', money: 'unknown', stops: null },
@@ -171,9 +172,10 @@ const codes = new Map(
 )
 
 /**
- * True for a rejection that counts as an answer without results: its body is complete and reports a charge. Another try
- * would cost credits again, so the rejection is stored and marked, and the query is bought again only on request.
- * Rejections that stop the account are excluded, because they concern every query. Free rejections may be retried.
+ * True for a rejection that counts as an answer without results, because its body is complete and reports a charge.
+ * Another try would cost credits again, so the rejection is stored and marked, and the query is bought again only on
+ * request. Rejections that stop the account are excluded, because they concern every query. Free rejections may be
+ * retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
@@ -182,7 +184,7 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
 /** Returns the class of a response that is not an answer, by its code if the code is known, otherwise by its status. */
 function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
-  // A code about credits or the key says more than the status: quota errors have status 402, 403 or 429.
+  // A code about credits or the key is more specific than the status: quota errors have status 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
     // A firewall may answer a single query with its own page, which must not stop every worker as a refused key would.
@@ -192,7 +194,7 @@ function classOf(status: number, { success, refusal: { code } }: Reading): Refus
       : 'blocked'
   }
   if (status === 429) return 'slow_down'
-  // A server error with any other code may have been charged, and so may a request to try again (408, 425).
+  // A server error with any other code, or a request to try again (408, 425), may have been charged.
   if (status >= 500 || status === 408 || status === 425) return 'faulty'
   if (said !== undefined) return said
   return status >= 300 ? 'refused' : 'faulty'

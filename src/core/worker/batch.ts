@@ -17,7 +17,7 @@ interface BatchOptions {
   /** Records entries together, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   readonly onAway: (away: boolean) => void
-  /** Called when an entry cannot be written in any form. `abandon` still returns such entries. */
+  /** Called when an entry cannot be written in any form. `abandon` still returns these entries. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -34,7 +34,7 @@ const awayMs = { first: 100, longest: 2_000 }
 const pauseMs = 10
 /** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Time that entries wait behind another batch before even a few entries are written concurrently. */
+/** Maximum wait behind another batch, after which even a few entries are written concurrently. */
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
@@ -206,7 +206,7 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** Up to this many lanes, no calls are reserved in advance. A crash then leaves at most one unknown call per lane. */
+/** Number of lanes up to which calls are not reserved in advance. A crash leaves at most one unknown call per lane. */
 const fewLanes = 16
 
 /** Number of calls to reserve before a lane is free: 0 with few lanes, a rate limit, or a limit on calls in flight. */
@@ -223,7 +223,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Number of slices to process at once. Many are needed, because a slice lasts as long as its slowest task. */
+/** Number of slices to process at once. Many slices are needed, because a slice lasts as long as its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

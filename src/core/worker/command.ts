@@ -25,7 +25,7 @@ interface Watched {
   readonly more: () => Promise<string>
 }
 
-/** Features that a worker gets from its job, because only a job may import other features. */
+/** Features that the job passes to the worker, because only a job may import other features. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   /** Starts health checks, metrics and notifications. */
@@ -53,7 +53,7 @@ export async function runWork(
   const reporter = new Reporter(mill, screen)
   const { report } = reporter
   let worker: Worker | null = null
-  // Lets health checks and metrics see the worker once it is open.
+  // Makes the worker visible to health checks and metrics once it is open.
   const watched: Watched = {
     report,
     problems: () => worker?.outages.list() ?? ['the worker is starting'],

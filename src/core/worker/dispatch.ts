@@ -12,7 +12,7 @@ export interface DispatchOptions {
   readonly steps: Steps
   readonly free: () => number
   readonly onGate: (reserved: Reserved) => void
-  /** Called when a reservation or another step fails. Returns the milliseconds to wait. */
+  /** Called when a reservation or another step fails. Returns the number of milliseconds to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (state: string) => void
 }
@@ -20,7 +20,7 @@ export interface DispatchOptions {
 const pollStopMs = 1_000
 /** Maximum wait for a task that stays with the worker. A task that must wait longer returns to the queue. */
 const retryInHandMs = 5_000
-/** Time added to each wait. Tasks are due by the database's clock, which would reject a slightly early attempt. */
+/** Time added to each wait. An attempt that is slightly early by the database's clock would be rejected. */
 const clockSlackMs = 50
 
 /** Keeps the lanes full: reserves one task for each free lane, most urgent first. */
@@ -35,9 +35,9 @@ export class Dispatch {
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  /** Reason why tasks in hand are not being bought. */
+  /** Reason why the tasks held by this process are not being bought. */
   stopped: Extract<Deferral, { kind: 'stop' }> | null = null
-  /** True during a reservation. The granted calls start right afterwards. */
+  /** True during a reservation. The granted calls start right after the reservation. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -49,14 +49,14 @@ export class Dispatch {
     return this.#flying.size
   }
 
-  /** Number of tasks in hand, including those that are being bought. */
+  /** Number of tasks held, including those that are being bought. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
   /** Takes tasks to buy. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // The queue may deliver a slice twice. Tasks already in hand are counted for the first delivery.
+    // The queue may deliver a slice twice. Tasks that are already held are counted for the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
     const open = tasks.length - taken.length
     if (this.#ending || taken.length === 0) {
@@ -74,7 +74,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Stops starting calls. Calls in flight finish, and all other tasks return to the queue. */
+  /** Stops starting calls. Lets calls in flight finish, and returns all other tasks to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -98,7 +98,7 @@ export class Dispatch {
     this.#running = false
   }
 
-  /** Tries to reserve. Returns the milliseconds until the next attempt, or null to wait for a change. */
+  /** Tries to reserve. Returns the number of milliseconds until the next attempt, or null to wait for a change. */
   async #visitGate(free: number): Promise<number | null> {
     const pending = [...this.#pending.values()].map(({ task }) => task)
     const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
@@ -165,7 +165,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without the queue, which would take longer than the wait. */
+  /** Retries a task without using the queue, because the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -226,8 +226,8 @@ export function dueTasks(
 }
 
 /**
- * Picks the next tasks to reserve. A suspect task goes out alone, when nothing else is in flight. A task for which the
- * API rejected the key goes last: if other tasks succeed, the query was rejected rather than the key.
+ * Picks the next tasks to reserve. A suspect task is bought alone, when nothing else is in flight. A task for which the
+ * API rejected the key is bought last: if other tasks succeed, the query was rejected rather than the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

@@ -49,7 +49,7 @@ export class Upkeep {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** True if any task is open, or null if the database did not answer. */
+  /** True if any task is open, or null if the database did not respond. */
   async look(): Promise<boolean | null> {
     await this.#lookAtQueue()
     try {
@@ -74,7 +74,7 @@ export class Upkeep {
     }, ms)
   }
 
-  /** Renews the lease. After a long delay, other workers were probably delayed too, and are spared for a while. */
+  /** Renews the lease. After a long delay, other workers were probably delayed too, and are not reaped for a while. */
   async #beat(): Promise<void> {
     const { lease, mill } = this.#worker
     const { leaseMs } = mill.config
@@ -88,7 +88,7 @@ export class Upkeep {
   async #recover(): Promise<void> {
     const { mill, options, log, lease, spender, nudge } = this.#worker
     log.touch()
-    // The heartbeat comes first, because it shows how long this worker, and perhaps other workers, were delayed.
+    // The heartbeat comes first, because it shows how long this worker, and possibly others, have been delayed.
     await this.#beat()
     // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
     await settleAbandonedLogs(mill, spender, options.report)
@@ -98,7 +98,7 @@ export class Upkeep {
     nudge()
   }
 
-  /** Checks that an idle worker has no open call in the database, because nothing would ever end such a call. */
+  /** Checks that an idle worker has no open call in the database, because nothing would ever end the call. */
   async #expectNothingOpen(): Promise<void> {
     const { lease, spender, dispatch, batch, tally } = this.#worker
     const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
@@ -120,7 +120,7 @@ export class Upkeep {
     const slices = await listOpenSlices(this.#worker.mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delayMs }) => delayMs <= 0)
     const queue = await this.#worker.mill.queue()
-    // The promise is not awaited, because an unreachable queue may never answer, and this worker must continue.
+    // The promise is not awaited, because an unreachable queue may never respond, and this worker must continue.
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
@@ -136,7 +136,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#worker.mill.queue()
-    // The promise is not awaited, because an unreachable queue may never answer.
+    // The promise is not awaited, because an unreachable queue may never respond.
     queue
       .repair()
       .then(() => queue.count())
@@ -155,7 +155,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
   return async () => {
     if (!isHalted(worker)) return
     const found = await readNewKey(path, present)
-    // Two reads must return the same content, because the file may be half written.
+    // Two reads must return the same content, because the file may be only partly written.
     const twice = found !== null && found.fingerprint() === candidate
     candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -168,7 +168,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
       declined = candidate
       const [is, was] = isTest(found) ? ['test', 'live'] : ['live', 'test']
       worker.options.report(
-        `the key file ${path} contains a ${is} key, but this worker buys with a ${was} key; if this is intended, restart the worker`,
+        `the key file ${path} contains a ${is} key, but this worker buys with a ${was} key; if the change is intended, restart the worker`,
       )
     }
   }
@@ -192,7 +192,7 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** Time without a call in flight or a finished task after which a worker reports why it waits. */
+/** Time without a call in flight or a finished task after which a worker reports why it is waiting. */
 const quietMs = 3_000
 const lookMs = 3_000
 

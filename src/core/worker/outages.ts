@@ -4,10 +4,10 @@ import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks, Lease } from '../ledger/leases.ts'
 
-/** Systems outside this process. A standby, or a database whose disk is full, can be read but not written. */
+/** Systems outside this process. A standby, or a database with a full disk, can be read but not written to. */
 type Part = 'the database' | 'a writable database' | 'the queue' | 'the API'
 
-/** Records since when each system has been unreachable. */
+/** Records when each system became unreachable. */
 export class Outages {
   readonly #since = new Map<Part, number>()
 
@@ -16,7 +16,7 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
-  /** Records whether the database can be written, and reports each change. */
+  /** Records whether the database is writable, and reports each change. */
   markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a writable database')
     this.mark('a writable database', away)
@@ -24,7 +24,7 @@ export class Outages {
     if (!away && was) say('the database is available again')
   }
 
-  /** True if the database cannot be written or does not answer. */
+  /** True if the database is not writable or does not respond. */
   get mute(): boolean {
     return this.away('the database') || this.away('a writable database')
   }
@@ -86,7 +86,7 @@ export class Brake {
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Applies a reply at once, before it is recorded for other workers. */
+  /** Applies a reply immediately, before it is recorded for other workers. */
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -98,7 +98,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called when the verdict is in the database, where a stop now prevents reservations. */
+  /** Called when the verdict is in the database; from then on, a stop in the database prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -135,17 +135,14 @@ export class KeyCheck {
     this.#begun.set(task, this.#count)
   }
 
-  /**
-   * Judges a reply after all calls that started later have ended. If one of these calls was answered, the API rejected
-   * the query rather than the key.
-   */
+  /** Judges a reply after all later calls have ended. If one was answered, the API rejected the query, not the key. */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
     if (began === undefined) return verdict
     if (verdict.kind === 'answered') this.#newestAnswered = Math.max(this.#newestAnswered, began)
     this.forget(task.id)
     if (verdict.kind !== 'key_refused') return verdict
-    // If this query was rejected before, but other queries were answered since, the key is not blamed again.
+    // If this query was rejected before, but other queries have been answered since, the key is not blamed again.
     const first = this.#refused.get(task.id) ?? began
     this.#refused.set(task.id, first)
     while (this.#newestAnswered < first && this.#anyAfter(first)) {

@@ -12,7 +12,7 @@ const lineMs = 10_000
 /** Pause after counting tasks, as a multiple of the time that the count took: counting millions of tasks is slow. */
 const restShare = 20
 
-/** Where progress is shown: a single line that is redrawn, or a log line every ten seconds. */
+/** Output for progress: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly report: (line: string) => void
@@ -26,7 +26,7 @@ interface Seen {
   readonly account: AccountStatus | null
 }
 
-/** Reports progress. Other messages go through `report`, so that lines do not mix. */
+/** Reports progress. Other messages are printed through `report`, so that lines do not mix. */
 export class Reporter {
   readonly #mill: Mill
   readonly #screen: Screen
@@ -47,7 +47,7 @@ export class Reporter {
     this.#screen.report(line)
   }
 
-  /** Reports progress. Called several times a second, and never delays the work. */
+  /** Reports progress. Called several times a second, without delaying the work. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
@@ -112,7 +112,7 @@ function progressOf(worker: Worker, seen: Seen | null) {
 
 const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
 
-/** Returns the credits that can still be spent and what limits them, or null until known. */
+/** Returns the credits that can still be spent, with the limit that applies; null until known. */
 function spendableOf(
   { tally: { remaining }, spender }: Worker,
   { floor, uncertain, day_spent, month_spent }: Pick<AccountStatus, keyof typeof nothingSpent>,

@@ -37,7 +37,7 @@ export async function settleAbandonedLogs(
   }
 }
 
-/** Returns the replies in a log that are new to the ledger, by account, and how many belong to no known call. */
+/** Returns the replies in a log that are new to the ledger, by account, and the number of replies to unknown calls. */
 async function readEntries({ db }: Mill, { replies }: LogContent) {
   const ids = replies.map(({ call }) => call.id)
   const rows = await db
@@ -68,7 +68,7 @@ async function readEntries({ db }: Mill, { replies }: LogContent) {
   return { entries, strangers }
 }
 
-/** Ignores a rejection of the key, because a new key may be in use. The first call will show whether it works. */
+/** Ignores a rejection of the key, because a new key may be in use. The first call shows whether that key works. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
@@ -85,7 +85,7 @@ async function settleAll(
     counted: true,
     onAway: (away) => {
       if (away)
-        giveUp(new Unreachable('expected the database to be reachable, got no answer; try again'))
+        giveUp(new Unreachable('expected the database to be reachable, got no response; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
     onStrangers: () => giveUp(new Error('the database changed while a log was being settled')),

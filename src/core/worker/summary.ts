@@ -1,4 +1,4 @@
-// Summarises a worker's run: its last lines, its exit code, and why it ended.
+// Builds a worker's summary: its last lines, its exit code, and the reason why the worker ended.
 
 import { createHistogram } from 'node:perf_hooks'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -35,7 +35,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** Returns a worker's last line: results, cost, why it ended, and the next command. */
+/** Returns a worker's last line: results, cost, reason for ending, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left =
@@ -60,7 +60,7 @@ function whyUnreadable(summary: Summary): string {
   return parts.filter((part) => part !== '').join('; ')
 }
 
-/** Explains why the worker ended, from the active stop if there is one, and names the next command. */
+/** Explains why the worker ended, based on the active stop, if any, and names the next command. */
 async function whyEnded(
   { db, supplier }: Mill,
   { finish, seconds, waiting }: Summary,
@@ -68,7 +68,7 @@ async function whyEnded(
   if (waiting !== null) {
     const { tasks, query, until } = waiting
     const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-    return `the API asked that ${JSON.stringify(query)}${others} not be tried before ${until}; run the same command then`
+    return `the API asked that ${JSON.stringify(query)}${others} not be retried before ${until}; run the same command then`
   }
   if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
     return reasons[finish]
@@ -78,7 +78,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked that no calls be sent before ${stop.until}; run the same command then`
+    return `the API asked for no calls before ${stop.until}; run the same command then`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
@@ -131,7 +131,7 @@ export interface Waiting {
 const paceMs = 60_000
 const shortestMs = 500
 
-/** Counts the calls and tasks that this worker sees. The database has the authoritative counts. */
+/** Counts the calls and tasks of this worker. The database has the authoritative counts. */
 export class Tally {
   readonly #started = performance.now()
   readonly #ended = { answered: 0, failed: 0, unknown: 0 }
@@ -223,7 +223,7 @@ export class Tally {
       credits_remaining: this.remaining,
       waiting: this.waiting,
       failures: {} as Readonly<Record<string, number>>,
-      /** Median and 95th percentile of call latency, or null without calls. */
+      /** Median and 95th percentile of call latency, or null if there were no calls. */
       latency_ms: { median: this.#latencyMs(50), p95: this.#latencyMs(95) },
       seconds: Math.round(this.age / 10) / 100,
     }

@@ -27,13 +27,13 @@ export type WorkOptions = WorkerOptions & {
 }
 
 const tickMs = 200
-/** Time after which a drain gives up on an unreachable system. With the shutdown, the drain ends within 40 s. */
+/** Time after which a drain gives up on an unreachable system. Including the shutdown, the drain ends within 40 s. */
 const giveUpMs = 18_000
 /** Time without an answer after which the database counts as unreachable, even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 
-/** Works until stopped or until nothing is left to do. Returns the results and why the worker ended. */
+/** Works until stopped or until nothing is left to do. Returns the results and the reason why the worker ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const reach = reachUntil(performance.now() + giveUpMs, options.signal)
   await reach(() => refuseSkew(mill.db))
@@ -55,14 +55,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Retries startup steps while the database is slow or busy. If it stays unreachable, the error says so. */
+/** Retries startup steps while the database is slow or busy. If the database stays unreachable, the error says so. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the parts of the summary that only the database knows. */
+/** Reads the parts of the summary that are only in the database. */
 async function askTables({ mill: { db, supplier }, tally }: Worker): Promise<Partial<Summary>> {
   const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
   const failures = await countFailures(db, [...tally.runs])
@@ -89,7 +89,7 @@ async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions):
     if (finish !== late) looking = null
     else if (!options.signal.aborted) {
       if (!worker.outages.away('the database'))
-        options.report('the database does not answer and is treated as unreachable')
+        options.report('the database is not responding and is treated as unreachable')
       worker.outages.mark('the database', true)
     }
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
@@ -123,7 +123,7 @@ async function drained(
   return tally.waiting === null ? null : 'stalled'
 }
 
-/** Reports the files with replies that the database lacks. If replies are lost, the worker ends with an error. */
+/** Reports the files with replies missing from the database. If replies are lost, the worker ends with an error. */
 async function leaveLog(worker: Worker, left: readonly Entry[]): Promise<void> {
   const { report } = worker.options
   const { files, calls } = await worker.log.close()
@@ -150,7 +150,7 @@ function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
   )
 }
 
-/** Lets calls in flight finish, returns slices to the queue, and leaves no paid answer only in memory. */
+/** Lets calls in flight finish, returns slices to the queue, and ensures that no paid answer exists only in memory. */
 async function putAway(worker: Worker, consumer: Consumer): Promise<void> {
   const stopped = consumer.pause()
   worker.end()

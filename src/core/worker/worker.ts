@@ -42,7 +42,8 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, settlementRules(mill, fingerprint), options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // The log is opened after abandoned logs are settled, because removing those may free the space that it needs.
+  // The log is opened after abandoned logs are settled, because removing those logs may free the space that the new
+  // log needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -277,7 +278,7 @@ function askForLostAnswers(worker: Worker) {
   }
   const timer = setInterval(() => void look(), everyMs)
   return {
-    /** Learns from a reply whether the API repeats answers, and for how long. */
+    /** Determines from a reply whether the API repeats answers, and for how long. */
     readReply: (reply: Reply) => {
       if (reply.kind !== 'response' || reply.replayMs === replayMs) return
       // A proxy's reply does not show whether the API repeats answers.

@@ -64,20 +64,20 @@ interface LogOptions {
 const ownFiles = new Set<string>()
 
 /**
- * A worker's log, with two segments that are written in turn. A segment is overwritten when all its replies are in the
- * database, so the allocated space suffices even if the disk fills up.
+ * A worker's log, with two segments that are written alternately. A segment is overwritten when all its replies are in
+ * the database, so the allocated space suffices even if the disk fills up.
  */
 export class WriteAheadLog {
   readonly #segments: Segment[] = []
   readonly #bytes: number
   readonly #provenance: Provenance
-  /** Segment with the reply to each unsettled call. */
+  /** For each unsettled call, the segment that contains its reply. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies for which there was no space; they are written later. */
+  /** Replies for which there was no space, to be written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
-  /** Allocates the disk space. Throws if there is too little. */
+  /** Allocates the disk space. Throws if there is too little disk space. */
   constructor({ folder, installation, provenance, bytes }: LogOptions) {
     this.#bytes = bytes / 2
     this.#provenance = provenance
@@ -193,7 +193,7 @@ class Segment {
     this.dirty = true
   }
 
-  /** Releases one reply. A segment without unreleased replies starts over. */
+  /** Releases one reply. A segment without unreleased replies is overwritten from its start. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -235,7 +235,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.end = 0
-    // No record starts with a newline, so readers stop here until the next record overwrites it.
+    // No record starts with a newline, so readers stop here until the next record overwrites the newline.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 

@@ -37,7 +37,7 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   readonly notes?: readonly Note[]
   readonly events?: readonly Happening[]
-  /** Days for which the chart omits something, each with the reason. */
+  /** Days for which the chart omits data, each with the reason. */
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
@@ -156,7 +156,7 @@ function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
   ${element('text', { class: 'tick', ...place }, mark.name)}`
 }
 
-/** Names next to the ends of their lines, moved apart to avoid overlaps. The more names, the closer they are placed. */
+/** Names next to the ends of their lines, moved apart to avoid overlaps. More names are placed closer together. */
 function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
@@ -202,7 +202,7 @@ export function drawPicture(
   ${figuresLink(chart.title, figures)}`
 }
 
-/** Draws a chart of daily values, with a scale from zero to the greatest value, and at least to `least`. */
+/** Draws a chart of daily values, with a scale from zero to the greatest value or to `least`, whichever is greater. */
 export function drawDays({
   least = 1,
   whole = false,
@@ -326,7 +326,7 @@ function upright(
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-/** Vertical lines, with a number for a note and an arrow for an event. Those beyond the chart's times are omitted. */
+/** Vertical lines, with a number for a note and an arrow for an event. Lines beyond the chart's times are omitted. */
 function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame) {
   const { top, x: scale } = frame
   const [first = 0, last = 0] = scale.domain()

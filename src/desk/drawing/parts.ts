@@ -8,7 +8,7 @@ export type Content = Exclude<Part, undefined>
 
 const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-/** Formats a number for people: `12,345`. An unknown value is a dash, with a label for screen readers. */
+/** Formats a number for people: `12,345`. An unknown value is shown as a dash, with a label for screen readers. */
 export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
@@ -57,7 +57,7 @@ export function to(href: string | null, text: Html | string | number): Html {
 export interface Titles {
   readonly id: string
   readonly title: Html | string
-  /** Number of all rows, shown behind the title. */
+  /** Total number of rows, shown after the title. */
   readonly count?: number
   readonly about?: Html | string | null
 }
@@ -88,7 +88,7 @@ export function facts(
   </dl>`
 }
 
-/** Sparkline of ranks by day, with the first position at the top. `undefined` marks a day without an answer. */
+/** Sparkline of ranks by day, with position 1 at the top. `undefined` marks a day without an answer. */
 export function spark(ranks: readonly (number | null | undefined)[]): Html {
   const known = ranks.flatMap((rank) => rank ?? [])
   if (ranks.length < 2 || known.length === 0) return unknown
@@ -105,7 +105,7 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
   </svg>`
 }
 
-/** Wraps a chart that may be too wide. It first shows its end, where the newest days are, or its beginning. */
+/** Wraps a chart that may be too wide. The chart initially shows its end, with the newest days, or its beginning. */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
     <div class="drawn">${chart}</div>

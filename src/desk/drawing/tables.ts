@@ -1,11 +1,11 @@
-// Draws tables. Each column is declared by its heading and its values.
+// Draws tables. Each column is defined by its heading and its values.
 
 import { change, clicks, Html, html } from './html.ts'
 import { amount, type Content, given, nothing, percent, section, type Titles, to } from './parts.ts'
 
 export interface Column<Row> {
   readonly head: string
-  /** If set, the heading is a link that sorts. */
+  /** If set, the heading is a link that sorts the table. */
   readonly sorting?: { href: string | null; order: 'ascending' | 'descending' | null } | null
   readonly cell: (row: Row) => Content
   /** Appearance of the cells. Numbers (`n`) are right-aligned, and words (`word`) are not wrapped. */
@@ -36,10 +36,10 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// A phone shows one more column if no other is left, because a control to unfold it would take as much space.
+// A phone shows one more column if only that column is left, because a control to expand it would take as much space.
 const phoneColumns = 4
 
-/** Draws a table. On a phone, each row is a card with the first columns, and the other columns unfold. */
+/** Draws a table. On a phone, each row is a card with the first columns, and the other columns can be expanded. */
 export function table<Row>(
   name: string,
   rows: readonly Row[],
@@ -84,7 +84,7 @@ function headOf<Row>({ head, sorting = null }: Column<Row>): Html | string {
 
 interface TableTitles extends Titles {
   readonly title: string
-  /** Text that is shown if there are no rows, with the command to run. Omit it for a table that always has rows. */
+  /** Text to show if there are no rows, with the command to run. Omit it for a table that always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 

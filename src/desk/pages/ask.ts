@@ -67,7 +67,7 @@ export const askPage = definePage({
     ),
   show: (questions, place, { word }) => ({
     title: 'Ask',
-    lead: html`Ready-made questions, or ${to(place.href('/sql'), 'your own SQL')}.`,
+    lead: html`Ask a predefined question, or write ${to(place.href('/sql'), 'your own SQL')}.`,
     body: html`${chooser({ place, name: 'Find a question' }, [textField('word', 'A word in the question')], 'Find')}
     ${word === null ? drawUsual(questions, place) : null}
     ${questions.length === 0 ? nothing('No questions contain this word.') : drawLibrary(questions, word, place)}
@@ -75,7 +75,7 @@ export const askPage = definePage({
   }),
 })
 
-const elsewhere = nothing('To ask in a terminal and get a table, CSV or JSON:', npmRun('sql'))
+const elsewhere = nothing('To get the answer in a terminal as a table, CSV or JSON:', npmRun('sql'))
 
 /** Questions that are useful on most mornings, with example flags. */
 const usual: Readonly<Record<string, FormValues>> = {
@@ -115,7 +115,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** Draws numbers by day as lines. Returns null for two values on a day, for too many lines, and for a single day. */
+/** Draws a line chart of daily numbers. Returns null for two values on a day, too many lines, or a single day. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -164,7 +164,7 @@ function numberIn(text: string | null): number | null {
 
 type FormValues = Readonly<Record<string, string>>
 
-/** Flags that the form offers. Two separate days replace `--between`. */
+/** Flags that the form offers. Two fields for days replace `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']
@@ -226,7 +226,7 @@ async function* readInTurn(
 ): AsyncGenerator<CellBatch> {
   if (running >= mostRunning) {
     throw new Misuse(
-      `${mostRunning} questions are running, which is the maximum; ask again when one of them has finished`,
+      `${mostRunning} questions are running, which is the maximum; try again when a question has finished`,
     )
   }
   running++
@@ -248,7 +248,7 @@ async function expectStrangers(reading: DeskReading, text: string): Promise<void
   expectHarmless(text)
   if ((await findReader(reading.pool)) !== null) return
   throw new Misuse(
-    `this database has no read-only role; ${npmRun('migrate')} creates one if the database user may create roles`,
+    `this database has no read-only role; ${npmRun('migrate')} creates the role if the database user may create roles`,
   )
 }
 
@@ -341,7 +341,8 @@ export const questionPage = definePage({
         {
           id: 'sql',
           title: 'SQL of this question',
-          about: 'As stored in the library; $1, $2 … stand for the values above, in order.',
+          about:
+            'The SQL is shown as stored in the library; $1, $2 … are the values above, in order.',
         },
         html`<p>${command(lineOf(name, typed))}</p>
           <pre tabindex="0" aria-label="SQL"><code data-copy>${sql.trim()}</code></pre>`,

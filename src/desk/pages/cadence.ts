@@ -66,7 +66,7 @@ function drawReceipts(
         'of all requests skipped',
         percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
       ],
-      ['sampled queries that hid a move', html`${amount(list.moved)} of ${amount(list.compared)}`],
+      ['sampled queries that moved', html`${amount(list.moved)} of ${amount(list.compared)}`],
     ])}
     ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
   )
@@ -82,7 +82,7 @@ function pictures(name: string, nights: readonly CadenceNightCost[]): readonly (
     picture(`Pages entering or leaving the top 10 for ${name}, by night`, [
       dayLine('moves seen', days, ({ moves }) => moves),
     ]),
-    picture(`Skippable queries of ${name} that hid a move, estimated from the random sample`, [
+    picture(`Skippable queries of ${name} that moved, estimated from the random sample`, [
       dayLine('most', days, ({ hidden_high: high }) => high),
       dayLine('estimate', days, ({ hidden }) => hidden),
       dayLine('least', days, ({ hidden_low: low }) => low),
@@ -116,7 +116,7 @@ function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
     {
       id: 'frontier',
       title: 'New results from related searches',
-      about: `Pages and domains that no earlier answer had shown, for each round of ${npmRun('expand')}. As long as a round finds as many as the previous one, another round is worth its credits.`,
+      about: `Pages and domains that did not appear in earlier answers, for each round of ${npmRun('expand')}. If a round finds as many as the previous round, another round is worth its credits.`,
     },
     [...groupBy(rounds, ({ list }) => list)].map(
       ([list, own]) =>

@@ -66,13 +66,13 @@ async function readDomainPage(
   const known = await readKnownDomain(db, domain)
   if (known === null) {
     throw new NotThere(
-      `No answer has ever shown ${JSON.stringify(domain.slice(0, 80))}, and the domain is not marked as ours or as a rival.`,
+      `${JSON.stringify(domain.slice(0, 80))} has never appeared in an answer, and is not marked as ours or as a rival.`,
     )
   }
   return readDomain(db, known, { ...(await readDays(db, span)), memory })
 }
 
-/** Key for caching a domain's or page's figures for some days; null if the sums of these days are not stored. */
+/** Key for caching a domain's or page's figures for the given days; null if the sums of these days are not stored. */
 export async function versionOf(
   db: Database,
   { span: { since, until }, compared }: Pick<DomainDays, 'span' | 'compared'>,
@@ -135,8 +135,8 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
         {
           id: place.id('pages'),
           title: 'Pages',
-          about: `In the latest answers as of ${span.until}.`,
-          empty: 'No answer from that day shows a page from the domain.',
+          about: `Based on the latest answers as of ${span.until}.`,
+          empty: 'The latest answers show no page of the domain.',
         },
         pages,
         [
@@ -150,8 +150,8 @@ export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | n
         {
           id: place.id('rivals'),
           title: 'Rivals',
-          about: `In the same answers as of ${span.until}.`,
-          empty: 'Domains in the same answers will be shown here.',
+          about: `Based on the latest answers as of ${span.until}.`,
+          empty: 'Domains that appear in the same answers will be shown here.',
         },
         rivals,
         [
@@ -176,7 +176,7 @@ function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePl
     {
       id: place.id('taken'),
       title: 'Clicks exchanged with other domains',
-      about: `Estimated from the click curve and the weights of the queries. The clicks that ${known.domain} lost for a query are divided among the domains that gained clicks for it.`,
+      about: `Estimated from the click curve and the weights of the queries. The clicks that ${known.domain} lost for a query are divided among the domains that gained clicks for that query.`,
       empty: 'No changes between these days.',
     },
     flows,
@@ -212,7 +212,7 @@ export function drawWonAndLost<Move extends PlaceMove>(
         id: place.id(id),
         title,
         count: found.length,
-        about: `Between the latest answers as of ${compared.since} and as of ${compared.until}.`,
+        about: `Compares the latest answers as of ${compared.since} with those as of ${compared.until}.`,
         empty: 'No changes between these days.',
       },
       found.slice(0, mostMoves),
@@ -308,7 +308,7 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
     { ...found, shares: found.days.map((day) => ({ ...day, domain: found.name })) },
     {
       picture: `Share of voice of ${found.name}, day by day`,
-      about: 'Share of the clicks that its best positions would get, weighted by query.',
+      about: "Share of clicks that the domain's best positions would get, weighted by query.",
     },
     place,
   )}
@@ -375,7 +375,7 @@ export const domainsPage = definePage({
     }),
   show: ({ span, rows, ...found }, place, { word }) => ({
     title: 'Domains',
-    lead: `Shares of the clicks on the first and the last day with answers, from ${daysText(span, place)}.`,
+    lead: `Shares of clicks on the first and last days with answers, from ${daysText(span, place)}.`,
     body: html`${chooser({ place, name: 'Which domains and days' }, [
       textField('word', 'Name or part of it'),
       ...dayFields(span),
@@ -388,7 +388,8 @@ export const domainsPage = definePage({
             {
               id: 'shares',
               title: 'Shares',
-              about: 'Ours first, then the others by share; at most 100.',
+              about:
+                'Our domains are listed first, then the other domains by share; at most 100 domains are shown.',
             },
             rows,
             domainColumns(span, place),
@@ -399,12 +400,13 @@ export const domainsPage = definePage({
 
 const greatestDomains = {
   picture: 'Share of voice of the first domains listed below, day by day',
-  about: 'Share of the clicks that their best positions would get, weighted over all queries.',
+  about: "Share of clicks that these domains' best positions would get, weighted over all queries.",
 }
 
 function noDomains(word: string | null): Html {
   if (word === null) {
-    const text = 'Domains in the answers will be shown here, with their shares, gains and losses.'
+    const text =
+      'Domains that appear in answers will be shown here, with their shares, gains and losses.'
     return nothing(text, npmRun('enqueue inputs/keywords.csv'))
   }
   return nothing(

@@ -36,7 +36,7 @@ export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // A page reads a hundred thousand narrow rows. Starting parallel workers would cost more than they save.
+  // A page reads a hundred thousand narrow rows. Starting parallel workers would cost more time than it saves.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -80,7 +80,7 @@ export async function readKeywordNames(db: Database) {
 
 export interface KeywordQuery {
   readonly word: string | null
-  /** Tags such as `device=mobile`. A keyword must have all of them. */
+  /** Tags such as `device=mobile`. A keyword must have all of these tags. */
   readonly labels: readonly string[]
   readonly ranks: (typeof rankRanges)[number] | null
   readonly change: (typeof changes)[number] | null
@@ -139,7 +139,7 @@ function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' 
 type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
 type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
 
-/** A domain has surely left or entered only if the other answer was deep enough to show the domain's position. */
+/** A domain is known to have left or entered only if the other answer was deep enough to show the domain's position. */
 function changeOf(eb: SidesBuilder) {
   const isGone = (side: 'now' | 'before', other: 'now' | 'before') =>
     eb.and([
@@ -204,7 +204,7 @@ export async function countKeywords(db: Database, days: KeywordDays, query: Keyw
   return count
 }
 
-/** Reads the keywords in a view, in order. Without a limit, reads all of them. */
+/** Reads the keywords in a view, in order. Without a limit, reads all keywords. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -223,7 +223,8 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // These filters make a second pass expensive, so the rows are counted here; null if they were not counted.
+      // These filters make a second pass expensive, so the rows are counted in the first pass; null if they were not
+      // counted.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()

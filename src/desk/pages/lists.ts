@@ -127,7 +127,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
     [
       textField('word', 'Part of the text'),
       textField('tag', 'Tag'),
-      () => checkbox(differing, 'only lines that differ from their query'),
+      () => checkbox(differing, 'only lines that differ from the query text'),
     ],
     'Find',
   )
@@ -158,10 +158,12 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
   )
 }
 
-/** Describes the reading options that were set for the list. Options that were not set are detected. */
+/** Describes the reading options that were set for the list. Options that were not set are detected automatically. */
 function readingOf(reading: ListFacts['reading']): Html {
-  if (reading === null) return html`Highest weight first. The format of the list was detected.`
-  return html`Highest weight first. The list is read with these options:
+  if (reading === null)
+    return html`Queries with the highest weight come first. The list's format was detected
+    automatically.`
+  return html`Queries with the highest weight come first. The list is read with these options:
     <code>${JSON.stringify(reading)}</code>`
 }
 
@@ -239,7 +241,7 @@ export const listPage = definePage({
     const credits = days.reduce((sum, day) => sum + day.credits, 0)
     return {
       title: list.name,
-      lead: html`A list read from ${given(list.source)}. ${daysText(span, place)}.`,
+      lead: html`The list was read from ${given(list.source)}. ${daysText(span, place)}.`,
       body: html`${tiles([
         ['queries now', list.members],
         [

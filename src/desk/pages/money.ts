@@ -54,7 +54,7 @@ export const money = definePage({
 async function readMoney(reading: DeskReading, span: DaySpan) {
   const zoned = { ...span, zone: reading.config.zone }
   const forecast = await reading.forecast()
-  // The events are null if there are too many calls for a quick read.
+  // The events are null if there are too many calls to read quickly.
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
   const accounts = await reading.books((db) => readAccountsFound(db, zoned))
   return { ...accounts, events, forecast }
@@ -118,7 +118,7 @@ export function drawBalances(
     })}`
   }
   const text =
-    'No account has been used yet. Balances over time will be charted here, with the floor, top-ups and renewals.'
+    'No account has been used yet. This chart will show balances over time, with the floor, top-ups and renewals.'
   return section({ id: 'balance', title: 'Balance' }, nothing(text, `${npmRun('work --')} --drain`))
 }
 
@@ -306,11 +306,11 @@ function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
     return html`<span class="bad">${what} stops the run after ${bought} of ${asked}</span>`
   }
   if (sure) return html`fits`
-  return html`<span class="warn">fits at recent prices, but not at the highest price</span>`
+  return html`<span class="warn">affordable at recent prices, but not at the highest price</span>`
 }
 
 function band({ balance, now, floor }: CreditForecast, steps: readonly ForecastStep[]) {
-  // A single point in time does not make a chart.
+  // A single point is not enough for a chart.
   if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
   const begin = { at: now, value: balance }
   let left = balance

@@ -136,7 +136,7 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
   }
   const text = run.suspect
     ? 'A suspect night is compared only if suspect nights are shown (see below).'
-    : 'Nothing moved, or there is no earlier answer to compare with.'
+    : 'No domain moved, or there is no earlier answer to compare with.'
   return tableSection(
     {
       id,
@@ -189,7 +189,7 @@ function drawCost(run: RunFacts): Html {
 
 type RunFacts = RunFound['run']
 
-/** A position that one of our domains gained or lost in a run. If none are configured, any domain counts. */
+/** A position that one of our domains gained or lost in a run. If no domains are configured, any domain counts. */
 interface RunMove {
   readonly query_id: string
   readonly q: string

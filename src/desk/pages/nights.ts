@@ -120,7 +120,7 @@ export const nightsPage = definePage({
 export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
   if (entries.length === 0) {
     return nothing(
-      'There are no runs on these days. Each night will be a square here, coloured by its outcome, with a link to its own page.',
+      'There are no runs on these days. Each night will be shown here as a square, coloured by outcome and linked to its page.',
       `${npmRun('nightly --')} --show`,
     )
   }

@@ -56,7 +56,7 @@ type OperationsFound = Awaited<ReturnType<typeof readOperations>>
 
 const shownNotices = 6
 
-/** Reads a snapshot. The forecast may be a few seconds older, because it is expensive to compute. */
+/** Reads a snapshot. The forecast may be a few seconds old, because it is expensive to compute. */
 async function readOperations(reading: DeskReading) {
   const forecast = await reading.forecast()
   return reading.books(async (db) => ({
@@ -280,7 +280,7 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
     if (wrong === 0) return { tone: 'good', title: 'All done', text: 'No task is open.' }
     const text =
-      'No task is open. Failed tasks have no answer; for tasks with the state unknown, the reply was lost.'
+      'No task is open. Failed tasks have no answer. For tasks with an unknown outcome, the reply was lost.'
     return { tone: 'warn', title: `Finished with ${count(wrong, 'failure')}`, text }
   }
   if (workers.length === 0) {
@@ -288,7 +288,7 @@ function headline({ runs, account, workers, endedLastMinute, forecast }: Operati
   }
   if (endedLastMinute === 0) {
     const text = `${tasks}; no call ended in the last minute.`
-    return { tone: 'warn', title: 'Working, but no call has ended recently', text }
+    return { tone: 'warn', title: 'Workers are running, but no call has ended recently', text }
   }
   return { tone: 'good', title: 'Working', text: `${tasks}: ${etaOf(open, forecast)}.` }
 }

@@ -214,7 +214,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
   const { topUpBy } = creditsOf(found)
   if (topUpBy !== null) {
-    const text = `Top up by ${localDate(zone, topUpBy)}, when the credit floor will be reached.`
+    const text = `Top up by ${localDate(zone, topUpBy)}; on that day, the credit floor will be reached.`
     yield { tone: 'bad', text, path: '/money' }
   }
   const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
@@ -377,7 +377,7 @@ function drawGains(
         column.clicks('Clicks', 'clicks'),
       ],
     )
-  const about = `By clicks, between ${days.before.day} and ${days.now.day}.`
+  const about = `Measured in clicks, from ${days.before.day} to ${days.now.day}.`
   return html`<div>${draw('keywords', keywords, about)} ${draw('pages', pages, null)}</div>`
 }
 
@@ -424,7 +424,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
   const groups = groupAlerts(alerts)
   const titles = { id: 'alerts', title: 'Alerts' }
   if (groups.length === 0) {
-    const text = 'There are no open alerts. Open alerts are shown here, by night and severity.'
+    const text = 'There are no open alerts. Open alerts will be shown here, by night and severity.'
     return section(titles, nothing(text, `${npmRun('alerts --')} rules`))
   }
   const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
@@ -467,7 +467,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** A date further ahead is not meaningful. */
+/** Maximum number of days ahead: a later date is not meaningful. */
 const mostDaysAhead = 3_650
 
 /** Predicts how long the balance will last. Values that cannot be predicted are null. */

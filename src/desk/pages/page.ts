@@ -40,7 +40,7 @@ export const onePage = definePage({
       lead: html`<bdi dir="auto">${link(page.url, page.url)}</bdi>, of
         ${toDomain(place, page.domain, span)}. ${daysText(span, place)}.${cut}`,
       body: html`${dayChooser(place, span)}
-      ${positions === 0 ? nothing('No answer in this period shows the page.') : drawPage(found, place)}`,
+      ${positions === 0 ? nothing('The page does not appear in any answer from this period.') : drawPage(found, place)}`,
     }
   },
 })
@@ -87,8 +87,8 @@ async function readFigures(db: Database, key: string, { span, compared }: Domain
 function drawPage(found: PageFound, place: PagePlace): Html {
   const { page, held } = found
   return html`${tiles([
-    ['queries that show the page now', found.all - found.gone],
-    ['queries that no longer show it', found.gone],
+    ['queries with the page now', found.all - found.gone],
+    ['queries that lost the page', found.gone],
     ['best position', found.best],
     ['titles', found.allTitles],
   ])}
@@ -129,7 +129,7 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   )
 }
 
-/** Links to the last night with the page, also compared with the newest night if the page is gone, or with the first. */
+/** Links to the page's last night, and to a comparison with the first night, or the newest if the page is gone. */
 function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePlace): Html {
   const night = toNight(place, queryId, { day: last.runDate })
   const other = gone ? newest : first

@@ -100,7 +100,7 @@ function nothingOn({ before, after }: NightFound, day: string): Html {
   const near = [before, after].filter((other) => other !== null).join(' and ')
   const text =
     near === ''
-      ? 'The query has no answer yet, or none from an origin that is shown.'
+      ? 'The query has no answer yet, or no answer from an origin that is shown.'
       : `The nearest answers are from ${near}.`
   return nothing(`There is no readable answer from ${day} to show. ${text}`)
 }
@@ -152,7 +152,7 @@ export const keptBody: FilePage = {
     const kept = await reading.answers((db) => readKeptBody(db, query, call))
     if (kept === null)
       throw new NotThere(
-        'The body of this call is not stored because it was pruned or never received.',
+        'The body of the response is not stored, because it was pruned or was never received.',
       )
     const json = /^\s*[{[]/.test(kept.body.subarray(0, 64).toString('latin1'))
     return {
@@ -185,7 +185,7 @@ function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Ht
       id: 'beside',
       title: `${early.serp.runDate} and ${late.serp.runDate}`,
       about:
-        'Compared position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
+        'The answers are compared position by position. A page counts as entered or left only if the other answer is deep enough to include its position.',
     },
     table('Two nights side by side', placesOf(early, late), [
       column.number('Position', 'position'),
@@ -209,7 +209,7 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
     })
 }
 
-/** Marks results that left on the earlier side, and results that entered, moved or got a new title on the later side. */
+/** Marks results that left on the earlier side, and those that entered, moved or got a new title on the later side. */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],
@@ -258,7 +258,7 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
 
 type SerpChange = ReturnType<typeof compare>[number]
 
-/** A result has surely entered or left only if the other answer was deep enough to show the result's position. */
+/** A result is known to have entered or left only if the other answer was deep enough to show the result's position. */
 function compare(early: NightAnswer, late: NightAnswer) {
   const [old, fresh] = [bestOfEach(early.results), bestOfEach(late.results)]
   return [...new Set([...fresh.keys(), ...old.keys()])].map((key) => {

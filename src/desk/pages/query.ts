@@ -175,7 +175,7 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
   return section(
     { id: 'variants', title: 'Other variants of the query' },
     others.length === 0
-      ? nothing('The text is not asked for any other device or place.')
+      ? nothing('This query text is not asked for any other device or place.')
       : lines(others.map(({ queryId, q }) => toQuery(place, queryId, names.get(queryId) ?? q))),
   )
 }
@@ -204,7 +204,7 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 
 type ChartDay = ReturnType<typeof chartDays>[number]
 
-/** A query's days, oldest first. A day has either evidence or silence (the reason why no answer is shown). */
+/** A query's days, oldest first. A day has either `evidence` or `silence`, the reason why no answer is shown. */
 function chartDays({ days, shown, ranks }: QueryFound) {
   const positions = new Map(ranks.map((one) => [`${one.runDate} ${one.domain}`, one.position]))
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()
@@ -279,7 +279,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
       id: 'history',
       title: 'Rank history',
       about:
-        'Position 1 is at the top. A hollow point marks a reused answer, a dotted line a day without an answer (point at it to see the reason), and "not in" an answer without the domain.',
+        'Position 1 is at the top. A hollow point marks a reused answer. A dotted line marks a day without an answer (hover over the line to see the reason). "not in" marks an answer without the domain.',
     },
     html`${form} ${body}`,
   )
@@ -370,7 +370,7 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
   const features = [...groupBy(shownFeatures, ({ name }) => name)].map(([name, own]) => {
     return { name, ...seen(own) }
   })
-  const about = `In the first results of the newest ${count(days.length, 'answer')}.`
+  const about = `Based on the first results of the newest ${count(days.length, 'answer')}.`
   const draw = <Row>(
     heading: { id: string; title: string },
     rows: readonly Row[],

@@ -18,7 +18,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day, next to the answer on another day (`beside`) if that is given. */
+/** Link to a query's answer on a day, next to the answer on another day (`beside`) if one is given. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -30,7 +30,7 @@ export function toNight(
 export function toDomain(
   place: PagePlace,
   domain: string | null,
-  // A caller may pass a whole span, but only its two days become part of the address.
+  // A caller may pass a whole span, but only `since` and `until` become part of the address.
   {
     since = null,
     until = null,

@@ -31,7 +31,7 @@ import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
 import { nameVariants } from '../pages/ways.ts'
 
-/** Renders the page as one file without scripts or external resources. A policy in the page's head forbids both. */
+/** Renders the page as one file without scripts or external resources, which a policy in the page's head forbids. */
 export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
@@ -119,7 +119,7 @@ function domainPart(
   const place = insidePlace(around, id)
   const body =
     figures.day === null
-      ? nothing('Its share, positions and moves will be shown here.')
+      ? nothing("The domain's share, positions and moves will be shown here.")
       : drawDomain(held, place, drawRanks(figures, { domain, label }, place))
   return html`<h2 class="part" id="${id}" dir="auto">
       ${label} ${label === domain ? null : html`<small>${domain}</small>`}
@@ -170,7 +170,7 @@ function drawRanks(
   const seen =
     lines.length === 0
       ? 'The domain does not appear in any answer in this period.'
-      : 'Its queries with the highest weights; position 1 is at the top.'
+      : "The domain's queries with the highest weights; position 1 is at the top."
   const about = label === domain ? seen : `${domain}. ${seen}`
   return section(
     { id: place.id('ranks'), title: `Rank history of ${label}`, about },

@@ -56,7 +56,7 @@ function checkNode(): string {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 20 || (major === 20 && minor >= 19)) return process.versions.node
   throw new Misuse(
-    `expected Node 20.19 or newer, got ${process.versions.node}; install a newer one`,
+    `expected Node 20.19 or newer, got ${process.versions.node}; install a newer version`,
   )
 }
 
@@ -71,7 +71,7 @@ function checkDisk(home: string): string {
   const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB`
   if (bavail * bsize >= 1e9) return `${home} has ${free} free`
   throw new Misuse(
-    `expected at least 1 GB free in ${home}, got ${free}; free some space, or set MILL_HOME`,
+    `expected at least 1 GB free in ${home}, got ${free}; free up space, or set MILL_HOME`,
   )
 }
 
@@ -88,11 +88,17 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
   const isNear = now.getTime() >= sent - mostClockMs && now.getTime() <= Date.now() + mostClockMs
   const checks = [
     [version >= 150_000, `expected PostgreSQL 15 or newer, got ${version}`],
-    [encoding === 'UTF8', `expected the encoding UTF8, got ${encoding}; create another database`],
-    [makes, 'expected a login that is allowed to create tables; grant it create on schema public'],
+    [
+      encoding === 'UTF8',
+      `expected a database with the encoding UTF8, got ${encoding}; create another database`,
+    ],
+    [
+      makes,
+      'expected a login that may create tables, got a login without this right; grant it create on schema public',
+    ],
     [
       isNear,
-      `expected the database's clock to match this machine's, got ${now.toISOString()}; synchronise both with a time server`,
+      `expected the database's clock to match this machine's clock, got ${now.toISOString()}; synchronise both with a time server`,
     ],
   ] as const
   const problems = checks.flatMap(([ok, problem]) => (ok ? [] : [problem]))
@@ -121,9 +127,9 @@ async function checkApi({ api }: Config): Promise<string> {
   const answer = await fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
   await answer.body?.cancel()
   if (answer.status < 500) {
-    return `${api.url.host} answers; the key is checked by the first call, because a test request may cost credits`
+    return `${api.url.host} responds; the first call checks the key, because a test request may cost credits`
   }
   throw new Misuse(
-    `expected ${api.url.host} to answer, got status ${answer.status}; try again later`,
+    `expected ${api.url.host} to be available, got status ${answer.status}; try again later`,
   )
 }

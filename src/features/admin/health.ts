@@ -30,7 +30,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
 function addressOf({ url, ready, tables }: HealthFlags, { metricsHost, metricsPort }: Config) {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
-      `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; leave one out`,
+      `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; use only one of the two`,
     )
   }
   if (url !== undefined) {
@@ -59,7 +59,7 @@ async function askProcess(address: URL): Promise<string> {
     .catch((error: unknown) => {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
       throw new Unreachable(
-        `expected an answer from ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
+        `expected a response from ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; check that the process is running with this port as MILL_METRICS_PORT`,
       )
     })
   const said = text.slice(0, mostSaid).trim()
@@ -82,5 +82,5 @@ async function askTables({ closers }: Call<HealthFlags>, config: Config): Promis
     )
   }
   const { db } = await openMill({ config, closers, say, name: 'health', reading: true })
-  return `the tables are healthy; ${count(await countLiveWorkers(db), 'live worker')}`
+  return `the tables match this release; ${count(await countLiveWorkers(db), 'live worker')}`
 }

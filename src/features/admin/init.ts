@@ -10,14 +10,14 @@ import { isImage, root, workplace } from '../../base/root.ts'
 export async function runInit({ options }: Call): Promise<Exit> {
   if (isImage) {
     throw new Misuse(
-      'this command is not available in the image, whose settings come from its environment; see docker-compose.yml in the project',
+      'this command is not available in the image, because settings come from environment variables; see docker-compose.yml in the project',
     )
   }
   const made = prepareFolder(workplace)
   if (options.json === true) printJson({ folder: workplace, made })
   else {
     print(made.length === 0 ? 'everything exists already' : `created ${made.join(', ')}`)
-    print(`next: ${npmRun('doctor')}, then ${npmRun('enqueue --')} inputs/first.csv --dry-run`)
+    print(`next, run: ${npmRun('doctor')}, then ${npmRun('enqueue --')} inputs/first.csv --dry-run`)
   }
   return exits.done
 }

@@ -34,7 +34,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Maximum consecutive attempts without a stored day, because other transactions may block a day for a while. */
+/** Maximum number of consecutive attempts that store no day, because other transactions may block a day for a while. */
 const patience = 30
 
 /** Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued. */
@@ -56,7 +56,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   const reasons = [
     [
       left.begun,
-      'in progress in another process, which this command can take over after 15 minutes if that process has died',
+      'in progress in another process; if that process has died, this command can continue the work after 15 minutes',
     ],
     [left.waiting, 'left out because a run of the same or an earlier day is still open'],
     [

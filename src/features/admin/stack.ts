@@ -22,7 +22,7 @@ export async function runStack({ options, args, env }: Call): Promise<Exit> {
 }
 
 async function stop(home: string, json: boolean): Promise<void> {
-  // The search service is stopped first. Otherwise, it would lose its database while answering requests.
+  // The search service is stopped first. Otherwise, the service would lose its database while answering requests.
   const service = await stopService(home)
   const postgres = await stopPostgres(home)
   if (json) printJson({ stopped: { postgres, service } })
@@ -43,5 +43,5 @@ async function show(home: string, json: boolean): Promise<void> {
   print(`PostgreSQL: ${running ? 'running' : 'not running'}`)
   if (url !== null) print(`  address: ${url}\n  data: ${data}`)
   print(`search service: ${service.running ? `running at ${service.url}` : 'not running'}`)
-  if (!running && !isImage) say('commands that need them start them automatically')
+  if (!running && !isImage) say('commands that need these servers start them automatically')
 }

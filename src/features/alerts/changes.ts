@@ -19,7 +19,7 @@ export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'c
 export interface Measurement {
   /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Greatest position in the answer, or 0 if the answer is empty. For a day, the mean over its answers. */
+  /** Greatest position in the answer, or 0 for an empty answer. For a day, the mean of its answers' depths. */
   readonly depth: number
   readonly rival: number | null
   /** True if the SERP feature is present, or if a wrong page ranks; null if unknown. */
@@ -43,9 +43,9 @@ interface Measurements {
 }
 
 /**
- * Decides about a subject's alert after the newest answer, which is the last of the series. The alert is raised when
- * enough consecutive answers show a change, and recovers at the first answer that no longer shows the change. `base` is
- * the index, within the series, of the answer before the change.
+ * Decides on a subject's alert after the newest answer, which is the last answer in the series. The alert is raised
+ * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. `base`
+ * is the index, within the series, of the answer before the change.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -152,7 +152,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// A day's share is only compared if the day has at least these fractions of the earlier day's queries and depth.
+// Minimum fractions of the earlier day's queries and depth that a day needs for its share to be compared.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -162,7 +162,7 @@ function shrank(percent: number, { base, now }: Measurements): boolean | null {
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
 }
 
-/** A change that was found, before the domain that took or lost the position is looked up. */
+/** A detected change, before the domain that took or lost the position is looked up. */
 export interface FoundChange {
   readonly rule: AlertRule
   readonly query: AskedQuery
@@ -181,7 +181,7 @@ export async function putIntoWords(
   found: readonly FoundChange[],
 ): Promise<readonly NewAlert[]> {
   const sought = found.map(soughtPlace).filter((place) => place !== null)
-  // Positions without a domain are left out.
+  // Positions without a domain are omitted.
   const holders = await readRows<Omit<Place, 'page'>>(trx, 'read_holders', {
     searches: sought.map((place) => place.search_id),
     positions: sought.map(({ position }) => position),
@@ -363,7 +363,7 @@ function changeOf(
     case 'rival_passed':
       return `${rival} passed ${domain} ${where}: now ${rivalWords(now)}, previously ${rivalWords(base)}`
     case 'new_feature':
-      return `the answer ${where} shows ${feature}, which it did not show before`
+      return `the answer ${where} shows ${feature}, which the previous answer did not show`
     case 'wrong_page':
       return `${domain} ranks ${where} at ${after} with ${page} instead of ${query.target_page}`
     case 'share_fell':
@@ -373,7 +373,7 @@ function changeOf(
   }
 }
 
-/** Describes a position. A missing domain ranks below the last position shown, or below its previous position. */
+/** Describes a position. A missing domain counts as below the last position shown or below its previous position. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -448,7 +448,7 @@ export interface RankAnswer {
   readonly features: readonly string[]
 }
 
-/** An answer that was read by id. Its run may have become suspect since. */
+/** An answer that was read by id. The answer's run may have become suspect since then. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** A domain's best position in an answer, and the page at this position. */
@@ -459,7 +459,7 @@ export interface Place {
   readonly page: string | null
 }
 
-/** Reads the best positions of some domains in some answers, by answer and domain. Null means all domains. */
+/** Reads the best positions of the given domains in the given answers, by answer and domain. Null means all domains. */
 export async function readPlaces(
   trx: Database,
   searches: readonly number[],

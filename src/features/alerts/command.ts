@@ -160,7 +160,7 @@ function stateOf(alert: AlertRow): string {
 
 function answersOf(alert: AlertRow): string {
   const { base_search_id: base, search_id: search, base_run_date: before, run_date: date } = alert
-  if (base === null) return `none for this alert; it compares the shares of ${before} and ${date}`
+  if (base === null) return `none, because this alert compares the shares of ${before} and ${date}`
   return `${base} (${before}), ${search} (${date})`
 }
 
@@ -194,7 +194,7 @@ const positions = { shape: /^\d+$/, expected: 'a whole number of positions from 
 const top = { shape: /^\d+$/, expected: 'the last position that counts as top, from 1 to 100' }
 const percent = {
   shape: /^\d+(\.\d+)?(?: ?%)?$/,
-  expected: 'percent of the share, above 0 and at most 100',
+  expected: 'a percentage of the share, above 0 and at most 100',
 }
 
 /** Optional columns and threshold of each kind of alert, and whether its domain may be `*`. */
@@ -248,7 +248,7 @@ export function readAlertFile({
     const { rule, on } = readRule({ cell, refuse }, known)
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {
-      refuse('alert', `a unique name, but line ${twin} has the same name`)
+      refuse('alert', `a name that is not already used on line ${twin}`)
     }
     lines.set(rule.name, twin ?? line)
     return on ? [rule] : []
@@ -318,10 +318,10 @@ function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void
     }
   }
   if (what === 'rival_passed' && cell('rival') === '') {
-    refuse('rival', 'the domain that passes ours, or * for any')
+    refuse('rival', 'the domain that overtakes ours, or * for any domain')
   }
   if (what === 'share_fell' && cell('list') !== '' && cell('tag') !== '') {
-    refuse('tag', 'the share of either a list or a label, not of both')
+    refuse('tag', 'the share of a list or of a label, but not of both')
   }
 }
 

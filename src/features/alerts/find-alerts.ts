@@ -114,7 +114,7 @@ async function checkRun(trx: Database, run: UncheckedRun) {
   return { lines: [...told, ...ended], summary }
 }
 
-/** If this number and this share of queries drop in one night, the night itself should be checked first. */
+/** Minimum number and share of queries with drops that indicate a problem with the night itself. */
 const badNight = { queries: 5, share: 0.25 }
 
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
@@ -128,7 +128,7 @@ function summarise({ raised, run }: AlertCheck, answered: number): Headline {
     const undo = `${npmRun('trust --')} distrust --run ${run.id} --because "..."`
     return {
       severity: 'high',
-      headline: `${headline}; if this looks like a bad night, run: ${undo}`,
+      headline: `${headline}; if the night's answers look unreliable, run: ${undo}`,
     }
   }
   const shareFell = raised.some(({ what: kind }) => kind === 'share_fell')
@@ -247,15 +247,15 @@ interface WatchedSeries<T extends S, S> {
   readonly see: (one: S) => Measurement
 }
 
-/** Decides whether a subject's alert is raised or ends, and because of which answer or day; null if nothing changes. */
+/** Decides whether a subject's alert is raised or ends, and which answer or day is the reason; null for no change. */
 function nextStep<T extends S & { readonly run_date: string }, S>(
   rule: AlertRule,
   { known, base, raised, series, see }: WatchedSeries<T, S>,
 ) {
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
-  // Only a later answer may end an alert or start the next one. The newest answer can be older than the alert, because
-  // the alert's night may have lost its answers.
+  // Only a later answer may end an alert or start the next alert. The newest answer can be older than the alert,
+  // because the alert's night may have lost its answers.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
     // Both normally exist, because an open alert's answers are not deleted.
@@ -308,7 +308,7 @@ async function checkRule(
     const [base, shown] = [dayOf(last?.base_run_date ?? ''), dayOf(last?.run_date ?? '')]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
     // The run's day may have no share yet, because a run is still open or no query was answered. In that case, the
-    // check after the day's last run decides.
+    // check after the day's last run makes the decision.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {
@@ -341,7 +341,7 @@ interface ShareDay {
   readonly depth: number
 }
 
-/** Reads the newest days of the rule's list whose runs were all judged and are not suspect, oldest first. */
+/** Reads the newest days on which all runs of the rule's list were judged and none is suspect, oldest first. */
 async function readShareDays(trx: Database, { list, confirm }: AlertRule, until: string) {
   const newest = { until, list, limit: confirm + passedOver }
   const rows = await readRows<{ run_date: string }>(trx, 'read_share_days', newest)

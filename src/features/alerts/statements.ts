@@ -24,7 +24,7 @@ export function nextUncheckedRun(db: Database) {
       'lists.name as list',
       'runs.run_date',
       'runs.suspect',
-      // Read as text, because a Date would drop the microseconds.
+      // The time is read as text, because a Date would drop the microseconds.
       eb.cast<string>('health.judged_at', 'text').as('judged_at'),
     ])
     .where('health.judged_at', '>', (eb) =>

@@ -85,7 +85,7 @@ async function findTargets(db: Database, options: TrustFlags) {
     throw new Misuse('expected one of --run N, --date YYYY-MM-DD [--list NAME] and --answer N...')
   }
   if (date !== undefined && !isDay(date)) {
-    throw new Misuse(`expected --date as YYYY-MM-DD, got ${JSON.stringify(date)}`)
+    throw new Misuse(`expected --date in the form YYYY-MM-DD, got ${JSON.stringify(date)}`)
   }
   const answers = answer?.map((one) => countFlag('answer', one)) ?? []
   const targets = await db

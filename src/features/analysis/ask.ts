@@ -34,7 +34,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   const reader = await findReader(pool)
   if (reader === null) {
     inquiry.warn(
-      `the database has no read-only role, so the user of DATABASE_URL reads in a read-only transaction; ${npmRun('migrate')} creates the role if that user may create roles`,
+      `the database has no read-only role, so SQL runs as the user of DATABASE_URL in a read-only transaction; ${npmRun('migrate')} creates the role if that user may create roles`,
     )
   }
   const client = await pool.connect()
@@ -63,9 +63,9 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } catch (error) {
     throw explain(error)
   } finally {
-    // A pending cancellation must not hit the next statement on this connection.
+    // A pending cancellation must not affect the next statement on this connection.
     await settle()
-    // The rollback resets the settings. If it fails, the connection is broken, so the pool drops it.
+    // The rollback resets the settings. If it fails, the connection is broken, so the pool discards it.
     await client.query('rollback').then(
       () => client.release(inquiry.before !== undefined),
       () => client.release(true),
@@ -183,25 +183,25 @@ function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
   if (error.code === timedOut) {
-    return new Misuse('there was no answer within the time limit; increase --timeout', {
+    return new Misuse('the question was not answered within the time limit; increase --timeout', {
       cause: error,
     })
   }
   if (error.code === notAllowed) return refuse(error)
-  return new Misuse(`the database cannot run this question: ${error.message}${hint}`, {
+  return new Misuse(`the database cannot answer this question: ${error.message}${hint}`, {
     cause: error,
   })
 }
 
 function refuse(error: pg.DatabaseError): Misuse {
-  // The server's message may be in another language, but the table name is always in it.
+  // The server's message may be in another language, but it always contains the table name.
   const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
   const got =
     kept === undefined
       ? error.message
       : `${kept}, an internal table of querymill, which is neither shown nor exported`
   return new Misuse(
-    `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists what can be read`,
+    `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists the readable views and tables`,
     { cause: error },
   )
 }
@@ -225,7 +225,7 @@ export function expectHarmless(text: string): void {
   )
 }
 
-/** Opens the analysts' login. Statements cannot exceed its rights, even if they switch roles. */
+/** Opens the analysts' login. Statements cannot exceed the login's rights, even if they switch roles. */
 export async function openAnalyst({
   url,
   installation,

@@ -71,7 +71,7 @@ async function prepare(
       const file = await readFile(path, subject ?? shipped)
       if (file.lines.length > 0) return (trx) => loadDomains(trx, { ...file, today })
       throw new Misuse(
-        `expected ${subject ?? shipped} to name a domain, got none; ${npmRun('domains --')} end DOMAIN ends a domain`,
+        `expected ${subject ?? shipped} to contain a domain, got none; to end a domain, run: ${npmRun('domains --')} end DOMAIN`,
       )
     }
     case 'set': {
@@ -87,7 +87,7 @@ async function prepare(
   }
 }
 
-/** Parses the flags by the rules for a line in a file. */
+/** Parses the flags by the same rules as a line in a file. */
 function readOne(domain = '', flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -117,7 +117,7 @@ function describe({ domain, label, brand, since, until, rival }: OwnDomain): str
   return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
-/** Loads the domains from a file if the database has none yet. Used by the demo. */
+/** Loads the domains from a file if the database contains no domains yet. Used by the demo. */
 export async function loadFirstDomains(
   db: Database,
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },

@@ -35,8 +35,8 @@ interface Loading extends DomainFile {
 }
 
 /**
- * Updates the domain tables to match the given lines without rewriting the past. A changed or removed line ends
- * yesterday, and a new line starts today, unless the line has its own dates.
+ * Updates the domain tables to match the given lines without changing the past. The period of a changed or removed line
+ * ends yesterday, and that of a new line starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -73,13 +73,13 @@ async function loadTable(
   }
   for (const line of own) {
     if (rows.some((row) => isSame(line, row))) continue
-    // A new domain is added without a start date, so that its whole history counts.
+    // A new domain is added without a start date, so that its whole history is included.
     const since = line.since ?? (rows.some(({ domain }) => domain === line.domain) ? today : null)
     await putDomain(trx, { ...line, since })
   }
 }
 
-/** Selects the row of a line, which its domain and start identify. */
+/** Selects the row that matches a line's domain and start date. */
 function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
   const eb = expressionBuilder<DB, (typeof tables)[number]>()
   return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
@@ -105,7 +105,7 @@ export async function readOwnDomains(db: Database): Promise<readonly OwnDomain[]
     .execute()
 }
 
-/** Changes the domain tables under a lock. Records and returns the lines that were removed and added. */
+/** Changes the domain tables while holding a lock. Records and returns the lines that were removed and added. */
 export function changeDomains(
   db: Database,
   command: string,
@@ -161,7 +161,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command. Undoing an undo makes the changes again. */
+/** Undoes the last command. Undoing an undo restores the changes. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')

@@ -81,7 +81,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** Chooses the format by the flag or by the file extension. Rejects a contradiction, which would mislead readers. */
+/** Chooses the format by the flag or the file extension. Rejects a contradiction, because it would mislead readers. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -89,12 +89,12 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   const known = formats.find((one) => one === promised)
   if (known === undefined) {
     throw new Misuse(
-      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json), parquet (.parquet) or xlsx (.xlsx), got ${target.shown}; name another file`,
+      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json), parquet (.parquet) or xlsx (.xlsx), got ${target.shown}; choose another file`,
     )
   }
   if (format === undefined || format === known) return known
   throw new Misuse(
-    `expected --format ${known} for ${target.shown}, got ${format}; leave --format out, or name another file`,
+    `expected --format ${known} for ${target.shown}, got ${format}; leave --format out, or choose another file`,
   )
 }
 
@@ -202,7 +202,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes the JSON, because it knows each column's type and all digits of numbers and times. The statement
-  // selects `line.*`, because a column may be named line.
+  // The server writes the JSON, because only the server has each column's type and all digits of numbers and times. The
+  // statement selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

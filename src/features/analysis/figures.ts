@@ -9,13 +9,13 @@ import { readNotes } from './notes.ts'
 import { readGreatest, readRanks, readSuspects, readVariants } from './query-facts.ts'
 import { readSpan } from './span.ts'
 
-/** A report's data, apart from the data that desk pages also show. */
+/** A report's data, except for the data that desk pages also show. */
 export type Figures = Awaited<ReturnType<typeof readFigures>>
 
 export interface FigureOptions {
   /** Queries and days to which the views are already restricted. */
   readonly slice: Slice
-  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest. */
+  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest domains. */
   readonly domains: readonly string[]
   /** Day on which a domain must be ours to be shown as ours. */
   readonly today: string
@@ -49,7 +49,7 @@ export async function readFigures(trx: Database, options: FigureOptions) {
     /** Conditions that the queries must all meet. If empty, the report covers all queries. */
     narrowed: sliceWords(slice),
     span,
-    /** Suspect runs in the span, whose answers are left out. */
+    /** Suspect runs in the span; their answers are excluded. */
     suspect: suspect.filter(({ list }) => isChosen(list)),
     domains,
     shares: await readHeldDays(trx, { domains: drawn, tag: '*', ...span }),
@@ -97,10 +97,7 @@ interface ReportSummary {
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
-/**
- * True if the reader may read the internal tables, which analysts may not. Check this first, because a denied read
- * would abort the page's transaction.
- */
+/** True if the reader may, unlike analysts, read internal tables. Check first: a denied read aborts the transaction. */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`
     select bool_and(has_table_privilege('public.' || name, 'select')) as may

@@ -47,9 +47,10 @@ function parseFile(file: string, text: string): readonly Question[] {
 export function parseQuestion(name: string, text: string) {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
-  if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
+  if (asks === undefined)
+    throw new Error(`expected ${name}.sql to begin with the question that it answers`)
   const parameters: Parameter[] = []
-  // A question that accepts no slice flags says why in its second line.
+  // A question that accepts no slice flags gives the reason in its second line.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -69,7 +70,7 @@ export function parseQuestion(name: string, text: string) {
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
     return `$${index + 1}`
   })
-  // Flags that restrict the question's views to some queries or days.
+  // Flags that restrict the question's views to certain queries or days.
   const narrows: readonly string[] = [
     ...(unsliced ? [] : sliceFlags),
     ...(/\banalysis\.(in_span|since)\(/.test(statement) ? spanFlags : []),
@@ -90,10 +91,10 @@ function bind(question: Question, given: ReturnType<typeof readFlags>) {
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other !== undefined) {
     const list = known.length === 0 ? 'none' : known.map((each) => `--${each}`).join(', ')
-    throw new Misuse(`expected a parameter of ${name}, got --${other}; it has ${list}`)
+    throw new Misuse(`expected a parameter of ${name}, got --${other}; its parameters: ${list}`)
   }
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // If two days are given, the later one is the question's day.
+  // If two days are given, the later day is the question's day.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
@@ -123,7 +124,7 @@ export function readFlags(flags: readonly string[]) {
     const match = /^--([a-z_]\w*)(?:=(.*))?$/s.exec(flags[index] ?? '')
     if (match === null) {
       throw new Misuse(
-        `expected --parameter value, got ${JSON.stringify(flags[index])}; put quotes around a value of several words`,
+        `expected --parameter value, got ${JSON.stringify(flags[index])}; put quotes around a value that contains spaces`,
       )
     }
     const name = match[1] ?? ''
@@ -137,7 +138,7 @@ export function readFlags(flags: readonly string[]) {
 /** Finds a question by name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   const given = readFlags(flags)
-  // Question names contain no spaces, and SQL statements always contain one.
+  // Question names contain no spaces, and SQL statements always contain at least one.
   if (/\s/.test(typed.trim())) return askSql(typed, given)
   const show = given.get('show')?.at(-1)
   const questions = readQuestions()

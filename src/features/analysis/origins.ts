@@ -31,7 +31,7 @@ async function hiddenOrigins(db: Database, asked: string | undefined): Promise<s
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const there = await hiddenOrigins(db, asked)
   if (there === null) return null
-  return `the views show live answers, but there are none; to see the others, use --origins ${there}`
+  return `the views show only live answers, but there are none; to see other answers, use --origins ${there}`
 }
 
 /**
@@ -48,7 +48,7 @@ export async function firstOrigins(
   const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
   if (there === null) return undefined
   report(
-    `there are no live answers yet, so the answers shown come from the ${there.replace(',', ' and ')}`,
+    `there are no live answers yet, so the answers shown are from the ${there.replace(',', ' and ')}`,
   )
   return there
 }

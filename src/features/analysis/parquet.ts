@@ -81,8 +81,8 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A numeric has any number of digits and no fixed scale. Readers need a number for calculations, so a numeric is
-// written as a double.
+// A `numeric` value has any number of digits and no fixed scale. Readers need a number for calculations, so a `numeric`
+// value is written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
 const boolean: Kind = { type: { type: 'BOOLEAN' }, read: (given) => given === 't' }
@@ -147,13 +147,13 @@ function parquetColumn({ name, type }: CellColumn) {
   return { name, schema, said: schema, read }
 }
 
-/** Returns the days since 1970, or null for infinity. */
+/** Returns the number of days since 1970, or null for infinity. */
 function readDate(given: string): number | null {
   const time = Date.parse(`${given}T00:00:00Z`)
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Returns the microseconds since 1970, which is the server's resolution, or null for infinity. */
+/** Returns the number of microseconds (the server's resolution) since 1970, or null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

@@ -44,9 +44,9 @@ interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** The day's readable answer, or null if none is shown. */
+  /** The day's readable answer, or null if no answer is shown. */
   readonly search: number | null
-  /** Why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (origin not shown), or the task's state. */
+  /** Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (by origin), or the task's state. */
   readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
@@ -127,11 +127,11 @@ export interface SerpWords {
   readonly text: string
   /** Type of an entity, or kind of a block. */
   readonly type: string | null
-  /** Id of the query with the same text as the related search, or null if there is none. */
+  /** Id of the query with the same text as the related search, or null if no such query exists. */
   readonly query: string | null
 }
 
-/** Reads the answer to a query on a day, or returns null if none is shown. */
+/** Reads the answer to a query on a day, or returns null if no answer is shown. */
 export async function readSerp(db: Database, query: string, day: string): Promise<Serp | null> {
   const rows = await readRows<Serp>(db, 'read_serp', { query, day })
   return rows[0] ?? null
@@ -184,7 +184,7 @@ export interface RankPoint {
   readonly depth: number
 }
 
-/** A run that is left out of all charts. */
+/** A run that is excluded from all charts. */
 export interface SuspectRun {
   readonly runDate: string
   readonly list: string
@@ -204,7 +204,7 @@ export async function readGreatest(
   return rows.map(({ domain }) => domain)
 }
 
-/** Reads some domains' daily positions for the queries with the highest weights. */
+/** Reads the daily positions of the given domains for the queries with the highest weights. */
 export function readRanks(trx: Database, domains: readonly string[], { since, until }: DaySpan) {
   return readRows<RankPoint>(trx, 'read_ranks', { domains, since, until })
 }

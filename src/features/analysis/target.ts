@@ -30,13 +30,13 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
   ENOENT: 'a file in a folder that does not exist; create the folder first',
   ENOTDIR: 'a path that uses a file as a folder; check the path',
-  ELOOP: 'a link to itself; name another file',
-  EACCES: 'a file that this user is not allowed to write; name another file',
-  EPERM: 'a file that this user is not allowed to write; name another file',
-  EROFS: 'a file on a read-only file system; name another file',
+  ELOOP: 'a link to itself; choose another file',
+  EACCES: 'a file that this user is not allowed to write; choose another file',
+  EPERM: 'a file that this user is not allowed to write; choose another file',
+  EROFS: 'a file on a read-only file system; choose another file',
   ENXIO: 'a pipe, a socket or a device; name a file',
-  ENOSPC: 'no disk space left; free some, or choose another file',
-  EDQUOT: 'no disk space left; free some, or choose another file',
+  ENOSPC: 'no disk space left; free up space, or choose another file',
+  EDQUOT: 'no disk space left; free up space, or choose another file',
 }
 
 /** Returns the format by the extension of a file or its link target, or null if the extension is unknown. */
@@ -73,7 +73,7 @@ export async function writeTarget(
   const fail = (cause: unknown) => {
     throw unwritable(shown, cause)
   }
-  // Two commands that write the same file must not share a draft, so its name is unique.
+  // Two commands that write the same file must not share a draft, so the draft's name is unique.
   const part = `${path}.${process.pid}.part`
   const drop = () => rmSync(part, { force: true })
   // The draft is also deleted on exit, because Ctrl-C ends the process without any other cleanup.
@@ -83,7 +83,7 @@ export async function writeTarget(
     // `wx` fails if the file exists. An existing file with this name may be a link.
     const handle = await open(part, 'wx').catch(fail)
     try {
-      // Only write errors are errors of the target. An error while reading the chunks is thrown unchanged.
+      // Only write errors are reported as errors of the target. An error while reading the chunks is thrown unchanged.
       for await (const piece of pieces) await handle.writeFile(piece).catch(fail)
     } finally {
       await handle.close()

@@ -42,7 +42,7 @@ export async function* writeWorkbook(
   })
   if (cut === 0) return
   warn(
-    `${count(cut, 'text')} cut to the cell limit of 32,767 characters; csv, ndjson and parquet have no such limit`,
+    `${count(cut, 'text')} shortened to the cell limit of 32,767 characters; csv, ndjson and parquet have no such limit`,
   )
 }
 
@@ -68,7 +68,7 @@ function numberIn(text: string): number | null {
   return Number.isFinite(number) && exact ? number : null
 }
 
-/** Parses a day, or a time in UTC, because spreadsheets have no time zones. Returns null if they cannot show it. */
+/** Parses a day, or a time in UTC, as spreadsheets have no time zones. Returns null if a spreadsheet cannot show it. */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
   const found = new Date(iso ?? Number.NaN)
@@ -78,7 +78,8 @@ function dateIn(text: string, type: number | undefined): Date | null {
 function isoOf(text: string, type: number | undefined): string | null {
   const given = text.replace(' ', 'T')
   if (type === timestamp) return `${given}Z`
-  // The server writes offsets as +01 or +05:30. Times before standard time have offsets with seconds.
+  // The server writes offsets as +01 or +05:30. Times before the introduction of standard time have offsets with
+  // seconds.
   return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
 }
 

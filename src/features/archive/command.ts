@@ -134,9 +134,9 @@ async function returnDays(
     const { rows, files } = await bringBack({ client, engine, folder, installation }, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows were restored`)
-    // Files that remain do no harm: the rows are restored, and archiving the day again would replace the files.
+    // Remaining files are harmless: the rows are restored, and archiving the day again would replace the files.
     await folder.remove(files).catch((error: unknown) => {
-      say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
+      say(`${run_date}: the archive files could not be removed: ${reasonOf(error)}`)
     })
   }
   if (json === true) printJson({ dry_run: !yes, days: done })

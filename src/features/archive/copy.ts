@@ -31,7 +31,8 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   try {
     yield* copying.batches
   } finally {
-    // Until the server's last message is read, the connection stays busy. A paused stream would never deliver it.
+    // Until the server's last message is read, the connection stays busy. A paused stream would never deliver that
+    // message.
     copying.resume()
     await copying.done.catch(() => undefined)
   }
@@ -54,7 +55,7 @@ class Copying extends pg.Query {
   }
 }
 
-/** Batch size in bytes. A batch is larger if a single row is longer. */
+/** Batch size in bytes. A batch exceeds this size if a single row is longer. */
 const batchBytes = 256 * 1024
 
 class CopyOut extends Copying {
@@ -146,7 +147,7 @@ export interface FiledColumn {
 }
 
 interface RowEntry {
-  /** Name of the table. `enterRows` expects it with its schema. */
+  /** Name of the table. `enterRows` expects the name with its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
   /** True if the table was created in this transaction. */

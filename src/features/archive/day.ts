@@ -65,7 +65,7 @@ export type ArchiveStep = (typeof archiveSteps)[number]
 const mostText = 8_000_000
 const tries = 3
 
-/** Moves a day to the archive; returns null if no more of the day's rows were left in the tables. */
+/** Moves a day to the archive; returns null if none of the day's rows were left in the tables. */
 export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -154,7 +154,7 @@ async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
       await holdFiled(passage, { ...table, files })
     } catch (cause) {
       throw new Misuse(
-        `the files of ${table.table} do not contain what was written (${reasonOf(cause)}), because of a value that Parquet cannot store, such as a BC timestamp, or a failing disk; nothing was removed`,
+        `the files of ${table.table} do not contain the written data (${reasonOf(cause)}), because of a failing disk or a value that Parquet cannot store, such as a BC timestamp; nothing was removed`,
         { cause },
       )
     }
@@ -178,7 +178,7 @@ async function writeFile(
   }
 }
 
-/** Deletes files of an interrupted archive command. Keeps answers that are missing from the database, an older copy. */
+/** Deletes files of an interrupted archive command. Throws if they contain answers that the database does not have. */
 async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))
@@ -211,7 +211,7 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
     if (strange.length > 0) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
     throw new Misuse(
-      `expected ${path} to come from an interrupted archive command, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
+      `expected ${path} to be a file of an interrupted archive command, got ${reasonOf(cause)}; nothing was changed: move the file away, or choose another folder`,
       { cause },
     )
   }

@@ -22,7 +22,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Lets a connection write bytea values as text where possible: half as long as hex, and read back unchanged. */
+/** Lets a connection write bytea as text where possible, which halves the size of hex and is read back unchanged. */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
     create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
@@ -36,7 +36,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 export const lockNotAvailable = '55P03'
 
-/** Takes the lock on the archive. The server notices a killed connection within the wait. */
+/** Takes the lock on the archive. The waiting time suffices for the server to detect a killed connection. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -45,7 +45,7 @@ export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): 
   } catch (cause) {
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      `another ${npmRun('archive')}, or a query that reads the archive, is running on this database; wait until it has ended`,
+      `another ${npmRun('archive')}, or a query that reads the archive, is running on this database; wait until it has finished`,
       { cause },
     )
   } finally {
@@ -97,7 +97,7 @@ export async function readLeavingDays(db: Database, olderMs: number) {
 /** A table in the archive: the condition that selects its rows, and what happens to these rows in the database. */
 export interface ArchivedTable {
   readonly name: string
-  /** Moved rows are deleted from the table. Copied rows stay, and let the archive be read on its own. */
+  /** Moved rows are deleted from the table. Copied rows stay, and their copies make the archive readable on its own. */
   readonly kind: 'moved' | 'copied'
   /** Columns that the rows are sorted by, so that the same rows produce the same file. */
   readonly key: string[]
@@ -160,7 +160,7 @@ export const leftOut = [
   'lists and their settings for queries are kept',
   'sums of finished days are kept',
   'answers that a later day still uses are kept until that day is archived',
-  `bodies whose rows the tables rejected are kept for ${npmRun('reparse')}`,
+  `bodies with rows that the database rejected are kept for ${npmRun('reparse')}`,
 ]
 
 interface ArchivedColumn {
@@ -267,7 +267,7 @@ export async function gatherLeaving(client: PoolClient, day: string) {
   return only(rows)
 }
 
-/** Collects the pages and domains to copy. They are collected once, because most rows refer to a page or a domain. */
+/** Collects the pages and domains to copy. Each is collected only once, because most rows refer to one of them. */
 export function gatherPlaces(client: PoolClient): Promise<void> {
   const [results, features] = ['organic_results', 'search_features'].map((table) =>
     idsOf('page_id, t.domain_id', table),

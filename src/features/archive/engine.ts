@@ -61,7 +61,7 @@ export class ParquetEngine {
     this.#drop()
   }
 
-  /** Opens the one text file to convert next. It is overwritten, because file systems are slow to delete files. */
+  /** Opens the single text file that is converted next. It is overwritten, because deleting files is slow. */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
   }
@@ -267,7 +267,7 @@ export function unwritable(
   const code = codeOf(cause) ?? full
   if (code === null || cause instanceof MillError) return cause
   const got = problems[code] ?? code
-  return new Misuse(`expected ${path} to be writable, got ${got}; fix that, or ${instead}`, {
+  return new Misuse(`expected ${path} to be writable, got ${got}; fix the problem, or ${instead}`, {
     cause,
   })
 }

@@ -13,7 +13,7 @@ export interface FiledPlace {
   readonly folder: ArchiveFolder
 }
 
-/** Reads columns of a table. Checks the hash of each file and, if all columns are read, the sum over all rows. */
+/** Reads columns of a table. Checks the hash of each file and, if all columns are read, the checksum over all rows. */
 export async function* readFiled(
   { engine, folder }: FiledPlace,
   table: ManifestTable,
@@ -107,7 +107,7 @@ export function manifestPath({ run_date: day, part }: DayPart): string {
   return `days/${day}.${part}.json`
 }
 
-/** Path of one of a table's files. Files are partitioned by day in Hive style. */
+/** Path of a file that belongs to a table. Files are partitioned by day in Hive style. */
 export function filePath(table: string, { run_date: day, part }: DayPart, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }
@@ -124,13 +124,13 @@ export function parseManifest(text: string, path: string, installation: string):
     const { data } = z.object({ version: z.number() }).safeParse(manifest)
     throw new Misuse(
       data !== undefined && data.version !== archiveVersion
-        ? `expected ${path} to have layout ${archiveVersion}, got ${data.version}; use the release that wrote it`
+        ? `expected ${path} to have layout ${archiveVersion}, got ${data.version}; use the release that wrote the file`
         : `expected ${path} to be a manifest written by this program, got something else; restore the original file`,
     )
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path}, which belongs to another installation (${read.data.installation}); name another folder`,
+      `expected an archive of this database, got ${path}, which belongs to another installation (${read.data.installation}); choose another folder`,
     )
   }
   return read.data
@@ -153,7 +153,7 @@ export async function readManifest(
   const text = await folder.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got no such file; if the archive was moved, name its new folder`,
+      `expected the manifest of ${day.run_date} at ${path}, got no such file; if the archive was moved, specify its new folder`,
     )
   }
   const hash = sha256Of(text)

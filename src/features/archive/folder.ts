@@ -36,7 +36,7 @@ export class ArchiveFolder {
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return null
       throw new Misuse(
-        `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; fix that, then run the same command again`,
+        `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; fix the problem, then run the same command again`,
         { cause },
       )
     }

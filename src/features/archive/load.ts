@@ -138,7 +138,7 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/** Strips comments. Nearly all of them contain the word "results", which is also the name of a view. */
+/** Strips comments. Nearly all comments contain the word "results", which is also the name of a view. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
@@ -160,7 +160,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Part of the archive to include, according to the flags; undefined to include no part. */
+/** Part of the archive to include, according to the flags; undefined if no part is included. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment) {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -187,7 +187,7 @@ function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
-/** Adds temporary tables that inherit from the database's tables. On this connection, every query reads both. */
+/** Adds temporary tables that inherit from the database's tables. On this connection, every query reads both tables. */
 async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
@@ -204,7 +204,7 @@ async function addTables(client: PoolClient, tables: readonly string[]): Promise
     await client.query('rollback')
     if (codeOf(cause) !== lockNotAvailable) throw cause
     throw new Misuse(
-      'the answer tables are locked by another process that changes or vacuums them; run the same command again',
+      'the answer tables are locked by another process that is changing or vacuuming them; run the same command again',
       { cause },
     )
   }

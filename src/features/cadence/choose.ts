@@ -19,7 +19,7 @@ interface CadenceNight {
   readonly api: string
 }
 
-/** Decides a night's purchases for a list given by name. Does nothing if the list was never read. */
+/** Decides a night's purchases for a list given by name. Does nothing if the list has never been read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   { listName, ...night }: { listName: string; runDate: string; longestDays: number },

@@ -117,7 +117,7 @@ export function receiptLines(lists: readonly CadenceReceipt[]): readonly string[
     return [
       'no list has an adaptive cadence, so every query is asked every night',
       `to see what an adaptive cadence would save and miss: ${npmRun('cadence --')} --backtest`,
-      "to turn it on, write adaptive into a schedule's cadence column",
+      "to use an adaptive cadence, set a schedule's cadence column to adaptive",
     ]
   }
   return lists.flatMap((list) => {
@@ -142,7 +142,7 @@ function backtestLines({ list, longest, share, nights, whole, tags }: Backtest):
   const [first, last] = [nights[0], nights.at(-1)]
   if (first === undefined || last === undefined) return [`${list.name}: no readable answer`]
   const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of a daily cadence`
-  if (nights.length === 1) return [title, 'a history of one night shows no moves yet']
+  if (nights.length === 1) return [title, 'at least two nights are needed to show moves']
   const credits = (calls: number) => Math.round(calls * (list.price ?? 0))
   const adaptive = `  adaptive since ${list.rests_since}: queries skipped since then are not in these figures`
   return [
@@ -178,7 +178,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimates how many skipped queries hid a move, from the random samples of recent nights. */
+/** Estimates how many skipped queries had a missed move, based on the random samples of recent nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

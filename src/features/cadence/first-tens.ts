@@ -12,7 +12,7 @@ interface FirstTenOrder {
   readonly api: string
   /** If true, only answers from the list's own runs are used, as if there were no other lists. */
   readonly own: boolean
-  /** If true, the top tens are stored. Each night needs two months of them, and computing them is slow. */
+  /** If true, the top tens are stored. Each night needs two months of top tens, and computing them is slow. */
   readonly store: boolean
 }
 
@@ -60,7 +60,7 @@ export function readFirstTens(db: Database, order: FirstTenOrder) {
   })
 }
 
-/** CTE that stores top tens. A read-only connection rejects it, even if there is nothing to insert. */
+/** CTE that stores top tens. A read-only connection rejects the CTE, even if there is nothing to insert. */
 const storing = sql`
   insert into first_tens (search_id, sight)
   select search_id, sight

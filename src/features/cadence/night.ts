@@ -7,7 +7,7 @@ import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** Constant number from 0 to 1 that rounds the interval, so that similar queries are due on different nights. */
+  /** Constant number from 0 to 1 for rounding the interval, so that similar queries are due on different nights. */
   readonly spread: number
   /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
   readonly steps: readonly Comparison[]
@@ -76,7 +76,7 @@ function rest(
   today: number,
 ): CadenceDecision {
   const decision = { id, interval, due: today, byChance: false }
-  // An answer dated in the future comes from a clock that was wrong, so it is not used for this night.
+  // An answer dated in the future is from a host with a wrong clock, so it is not used for this night.
   if (last === null || last.day > today) {
     return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }
@@ -92,7 +92,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Finds skipped queries to buy early: a query that shares pages with them has moved since their last answer. */
+/** Finds skipped queries to buy early, because a query that shares their pages has moved since their last answer. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -188,9 +188,9 @@ function estimate(
   return seen / watched
 }
 
-/** Two queries that share at least this many top-ten pages count as related. */
+/** Minimum number of shared top-ten pages that makes two queries related. */
 const leastShared = 4
-/** A page that occurs in more answers than this, such as a home page, does not make queries related. */
+/** Maximum number of answers: a page in more answers, such as a home page, does not make queries related. */
 const mostAnswers = 50
 
 interface Shelf {

@@ -1,4 +1,4 @@
-// Reads past nights of adaptive lists, with the number of calls saved and the number of moves hidden.
+// Reads past nights of adaptive lists, with the number of calls saved and the number of moves missed.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -8,7 +8,7 @@ export interface CadenceReceipt {
   readonly list: string
   /** Newest night that was decided. */
   readonly run_date: string
-  /** Number of queries with an interval of 1 day, of 2 days, and so on. */
+  /** Number of queries with each interval: 1 day, 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
   /** Totals over these nights: queries on the list, queries bought, queries skipped, and queries sampled. */
@@ -18,7 +18,7 @@ export interface CadenceReceipt {
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Sampled queries that were compared with their previous answer, and the number of these that had moved. */
+  /** Sampled queries that were compared with their previous answer, and the number of moved queries among them. */
   readonly compared: number
   readonly moved: number
 }
@@ -36,7 +36,7 @@ export interface CadenceNightCost {
   readonly credits_saved: number | null
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null
-  /** Estimated number of skipped queries that hid a move; null if no sampled query was compared. */
+  /** Estimated number of skipped queries with a missed move; null if no sampled query was compared. */
   readonly hidden: number | null
   readonly hidden_low: number | null
   readonly hidden_high: number | null

@@ -76,10 +76,10 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
-/** A move counts as seen in time if the delay, compared with daily buying, is at most this many nights. */
+/** Maximum delay of a move, in nights and compared with daily buying, at which the move counts as seen in time. */
 const inTimeNights = 2
 
-/** Adds up a replay's nights for the given queries. Each query's moves are one cluster. */
+/** Adds up a replay's nights for the given queries. Each query's moves form one cluster. */
 export function sumUp(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -136,7 +136,7 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    // Each move is matched to at most one seen move, the newest that fits.
+    // Each move is matched to the newest seen move that fits, if any.
     const left = [...changesOf(bought)]
     const judged = changesOf(firstTens)
       .toReversed()
@@ -172,7 +172,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Estimates how many of the `resting` queries hid a move, from a random sample of the skippable queries. */
+/** Estimates how many of the `resting` queries had a missed move, from a random sample of the skippable queries. */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
@@ -185,7 +185,7 @@ export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' |
   }
 }
 
-/** A share with the bounds of its 95 % confidence interval. */
+/** A share with the bounds of its 95% confidence interval. */
 export interface Bounds {
   readonly share: number | null
   readonly low: number
@@ -194,10 +194,7 @@ export interface Bounds {
 
 const z = 1.96
 
-/**
- * Wilson's interval with continuity correction for `some` of `many`. `many` is the effective number of independent
- * observations, and may be fractional.
- */
+/** Wilson's interval with continuity correction. `many` is the effective sample size, which may be fractional. */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
   const share = some / many
@@ -212,7 +209,7 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Wilson's interval for clusters. A query's moves tend to be late together, so they are not independent. */
+/** Wilson's interval for clusters. A query's moves tend to be delayed together, so they are not independent. */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)

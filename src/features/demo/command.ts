@@ -74,7 +74,8 @@ export async function runDemo(
 ): Promise<Exit> {
   const faults = options.faults === true
   const cadence = options.cadence === true
-  if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; leave one out')
+  if (faults && cadence)
+    throw new Misuse('expected --faults or --cadence, got both; use only one of the two')
   // Without flags, the history contains an alert, and a suspect night that is left out of the analysis.
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
@@ -100,7 +101,7 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/** Buys the nights' answers from a separate service, which injects faults with `--faults` and without any flag. */
+/** Buys the nights' answers from a separate service, which injects faults if `--faults` or no flag is given. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -265,7 +266,10 @@ function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/** Half the credits that the nights, five spare nights and others need. The second half is added halfway through. */
+/**
+ * Half of the credits needed for the nights, for five spare nights and for other users. The second half is added
+ * halfway through the history.
+ */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -298,7 +302,7 @@ async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so an adaptive list would not be bought again. Its history ends yesterday.
+    // The sample was bought today, so an adaptive list would not be bought again. The list's history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)

@@ -76,7 +76,7 @@ export interface TypedFilter {
   readonly not?: readonly string[]
 }
 
-/** Builds a filter. A text passes if it matches any --match, or if there is none, and matches no --not. */
+/** Builds a filter. A text passes if it matches at least one --match (if any is given) and no --not. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))

@@ -52,7 +52,7 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   }
   if (credits === undefined) {
     throw new Misuse(
-      'expected --credits with the maximum that all rounds may cost together, got none; without --yes, nothing is bought',
+      'expected --credits with the maximum cost of all rounds together, got nothing; without --yes, nothing is bought',
     )
   }
   const rounds = wholeFlag('depth', depth, mostDepth) ?? 1
@@ -85,7 +85,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const more = queries.length - shown.length
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
-    `from        ${count(answered, 'answer')} of ${whose}, which name ${count(candidates, 'related search')} that you have never asked`,
+    `from        ${count(answered, 'answer')} of ${whose}, which contain ${count(candidates, 'related search')} that you have never asked`,
     `looked at   ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
     queryTable(shown),
     ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
@@ -168,20 +168,20 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
         `round ${round} is queued; the next round waits for answers to ${count(open, 'query')} in the list ${JSON.stringify(into)}`,
         ...(lowered === null
           ? []
-          : [`run ${run} may now use at most ${count(lowered, 'credit')} in all`]),
+          : [`run ${run} may now use at most ${count(lowered, 'credit')} in total`]),
         `next        ${work}, then run the same command again`,
       ]
     }
     case 'spent':
       return [
-        `${formatNumber(state.used)} of ${count(credits, 'credit')} have been used, which leaves too few for another query; to continue, raise --credits`,
+        `${formatNumber(state.used)} of ${count(credits, 'credit')} have been used, so too few credits are left for another query; to continue, raise --credits`,
       ]
     case 'exhausted': {
       const { found } = outcome
       const texts = count(found?.looked ?? 0, 'related text')
       const leftOut = found === null ? '' : leftOutNote(found)
       return [
-        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} name ${texts} that you have never asked${leftOut}`,
+        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} contain ${texts} that you have never asked${leftOut}`,
       ]
     }
     default:

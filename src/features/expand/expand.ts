@@ -34,7 +34,7 @@ import {
 export interface ExpandOrder {
   readonly list: string
   readonly into: string
-  /** Maximum credits for all rounds together. */
+  /** Maximum number of credits for all rounds together. */
   readonly credits: number
   readonly depth: number
   readonly wanted: TextFilter
@@ -68,14 +68,14 @@ export interface ExpandOutcome {
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
 export async function expand(desk: ExpandDesk, order: ExpandOrder, prompts: ExpandPrompts) {
-  // Each retry means that another process made progress, so this many retries are never needed.
+  // Retry limit, which is never reached in practice, because each retry means that another process made progress.
   for (let tries = 0; tries < 20; tries += 1) {
     const state = await readState(desk, order)
     const outcome = await doStep({ desk, order, prompts, state })
     if (outcome !== null) return outcome
   }
   throw new Misuse(
-    `another expand of ${order.list} was running at each attempt; run the same command again`,
+    `each attempt was blocked by another expand command for ${order.list}; run the same command again`,
   )
 }
 
@@ -103,7 +103,7 @@ async function doStep(expansion: Expansion): Promise<ExpandOutcome | null> {
       const waiting = { ...nothing, kind: 'waiting', run: openRuns[0] ?? null } as const
       if (prompts.preview) return waiting
       const lowered = await lowerBudget(desk.db, state, order.credits)
-      // After a crash between planning and queueing, no worker knows about the run, so the run is queued again.
+      // After a crash between planning and queueing, the run has no jobs, so it is queued again.
       const queue = await desk.queue()
       for (const run of openRuns) await queueRun(desk, queue, run)
       return { ...waiting, lowered }
@@ -255,16 +255,15 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   }
 }
 
-/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects a list that has another use. */
+/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects a list with another purpose. */
 async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
-  if (list === undefined)
-    throw new Misuse(`expected the list ${order.list} to still exist, got none`)
+  if (list === undefined) throw new Misuse(`the list ${order.list} does not exist`)
   const from = await expandedFrom(db, list)
   if (from !== null) {
     throw new Misuse(
-      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which contains related searches of ${JSON.stringify(from)}; to continue from these, expand ${JSON.stringify(from)} with a larger --depth`,
+      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which contains related searches of ${JSON.stringify(from)}; to continue from these searches, expand ${JSON.stringify(from)} with a larger --depth`,
     )
   }
   const { id: into, source } = (await knownList(db, order.into)) ?? { id: 0, source: '' }
@@ -274,7 +273,7 @@ async function findLists(db: Database, order: ExpandOrder) {
   )
 }
 
-/** Returns a function that estimates a price. It is at least one credit, so that the budget is used up eventually. */
+/** Returns a function that estimates a price: at least one credit, so that the budget is used up eventually. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {

@@ -43,7 +43,7 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .execute()
 }
 
-/** Credits that the list's runs have used or reserved. The reserved credits count if a call's cost is unknown. */
+/** Credits that the list's runs have used or reserved. Reserved credits are counted for calls with an unknown cost. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
     .selectFrom('runs')
@@ -101,7 +101,7 @@ export async function expandedFrom(db: Database, list: number): Promise<string |
   return source?.name ?? null
 }
 
-/** Adds all selected related searches, or returns null if another process has added some since the selection. */
+/** Adds all selected related searches, or returns null if another process has added queries since the selection. */
 export async function takeExpansions(
   db: Database,
   expansion: { name: string; list: number; origin: string; rounds: readonly Round[] },
@@ -147,7 +147,7 @@ export async function lowerBudget(db: Database, expanding: Expanding, credits: n
   })
 }
 
-/** Error for a plan whose queries were planned or changed by another process in the meantime. */
+/** Error for a plan with queries that another process has planned or changed in the meantime. */
 export class TakenElsewhere extends Error {}
 
 /**
@@ -173,7 +173,7 @@ export async function recordRun(trx: Transaction, run: number, { into, origin }:
     .where('state', 'in', ['done', 'cancelled'])
     .whereRef('budget', '>', 'budget_used')
     .execute()
-  // Puts every query that was ever added back on the list, not only the newest queries.
+  // Restores all queries that were ever added to the list, not only the newest queries.
   await trx
     .updateTable('list_queries')
     .from((eb) =>
@@ -266,7 +266,7 @@ export interface Frontier {
   readonly candidates: number
 }
 
-/** Stores all candidates in temporary tables, most promising first. They get the parameters of their source queries. */
+/** Stores all candidates in temporary tables, most promising first, with the parameters of their source queries. */
 export async function rankFrontier(trx: Transaction, sources: FrontierSources): Promise<Frontier> {
   await prepareReading(trx, { origins: sources.origin })
   // The first table holds the source queries, each with its newest answer and its weight.

@@ -42,13 +42,15 @@ export async function runForget({ options, env, closers }: Call<ForgetFlags>): P
   if (options.yes !== true) return preview(db, options)
   const ended = await aloneForgetting(db, () => forget(db, options))
   if (ended !== null) return ended
-  throw new Misuse('another forget is running; wait until it has ended')
+  throw new Misuse('another forget command is running; wait until it has finished')
 }
 
 async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   if (left.queries + left.words > 0) {
-    say('an earlier forget was interrupted; the next forget with --yes completes it first')
+    say(
+      'an earlier forget command was interrupted; the next forget command with --yes completes it first',
+    )
   }
   const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
   const { kind } = found.subject
@@ -59,13 +61,15 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     printJson({ kind, subject: found.said, dry_run: true, obstacle, tables: filled(gone), notes })
     return exits.done
   }
-  print(`${found.said}: nothing was changed. At most, these rows would be deleted or emptied:`)
+  print(
+    `${found.said}: nothing was changed. The following rows would be deleted or emptied, at most:`,
+  )
   for (const { q, location, hl, gl, num, device } of found.queries) {
     print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
   }
   showTables(gone)
   for (const note of notes) print(`- ${note}`)
-  say(obstacle ?? 'to delete it, add --yes; only a backup can restore it')
+  say(obstacle ?? 'to delete the data, add --yes; deleted data can be restored only from a backup')
   return exits.done
 }
 
@@ -73,13 +77,13 @@ async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
   const left = await countLeft(db)
   const resumed = left.queries + left.words > 0
   if (resumed) {
-    say('completing an earlier forget that was interrupted')
+    say('completing an earlier forget command that was interrupted')
     await finishForgetting(db, showProgress())
   }
   const found = await findSubject(db, flags)
   if (found === null) {
     if (!resumed) return refuseUnknown(db, flags)
-    say('there is nothing else to forget with that name')
+    say('there is no other data to forget')
     return exits.done
   }
   const { subject, said } = found
@@ -136,7 +140,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   }
   const [schedule] = way.schedules
   if (schedule === undefined) return null
-  return `expected no schedule that reads ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
+  return `expected no schedule that would read ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
 /** Notes on data that remains in the database, and on data that this command can't reach. */
@@ -147,8 +151,8 @@ async function notesOf(db: Database, subject: Forgettable): Promise<readonly str
     ...(shared > 0 ? [kept] : []),
     'the ledger keeps every call and run with its cost, but without the query',
     `the sums of finished days are deleted, and are computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
-    'a query that is enqueued again counts as new and is bought again; a list file that still contains it adds it again when the file is read',
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and what the search service keeps',
+    'a query that is enqueued again counts as new and is bought again; if a list file still contains the query, the query is added again when the file is read',
+    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and the data that the search service keeps',
   ]
 }
 
@@ -180,11 +184,11 @@ async function refuseUnknown(db: Database, flags: ForgetFlags): Promise<never> {
   if (flags.list !== undefined) {
     await expectList(db, flags.list)
     throw new Misuse(
-      `expected --list to be a list, got ${flags.list}, which is what remains of a forgotten list`,
+      `expected --list to name an existing list, got ${flags.list}, which has been forgotten`,
     )
   }
   throw new Misuse(
-    `expected --query to be a query in a list, spelled as it is there, got ${JSON.stringify(flags.query)}; ${npmRun('sql --')} keyword --show find --word "…" finds it`,
+    `expected --query to be a query in a list, spelled as in the list, got ${JSON.stringify(flags.query)}; ${npmRun('sql --')} keyword --show find --word "…" finds it`,
   )
 }
 

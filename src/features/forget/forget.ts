@@ -119,7 +119,7 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-/** Runs the given work. Returns null without running it if another process is forgetting something. */
+/** Runs the given work. Returns null without running the work if another process is forgetting a list or query. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
@@ -299,7 +299,7 @@ async function removeFrom(
   return gone
 }
 
-/** Deletes tasks. The tasks' calls stay, with their cost and run but without the query. */
+/** Deletes tasks. The tasks' calls are kept, with their cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = trx
     .with('gone', (db) =>

@@ -33,13 +33,14 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   )
   if (unread > 0) {
     say(
-      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed, which ${npmRun('reparse')} cannot repair without them`,
+      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed, which ${npmRun('reparse')} cannot repair without the bodies`,
     )
   }
   return exits.done
 }
 
-// Number of bodies per transaction. It is small enough that settlements do not wait noticeably for locks or the disk.
+// Number of bodies per transaction. The number is small enough that settlements do not noticeably wait for locks or the
+// disk.
 const batch = 2000
 
 /** Counts the bodies that `pruneBodies` would delete. Unreadable answers can't be parsed again without their bodies. */
@@ -58,7 +59,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, so that it is fixed. */
+/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, to stay the same. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

@@ -64,7 +64,7 @@ export function aloneIn(list: number) {
 /** Obstacles: unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/** Maximum delay of a late answer. The call, the server's grace period and storing the answer take far less. */
+/** Maximum delay of a late answer. The call, the server's grace period and storing the answer take far less time. */
 const lateAnswersMs = 10 * 60_000
 
 /** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
@@ -127,7 +127,7 @@ export function findHeldQueries(db: Database, q: string) {
     .execute()
 }
 
-/** Counts the queries that stay when a list is forgotten, because other lists contain them. */
+/** Counts the queries that are kept when a list is forgotten, because other lists contain them. */
 export function countShared(db: Database, { id }: List): Promise<number> {
   const listed = db.selectFrom('list_queries').where('list_id', '=', id)
   return countOf(db, listed.where('query_id', 'not in', aloneIn(id)))

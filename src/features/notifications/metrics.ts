@@ -26,29 +26,29 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/** Metrics by name, each with its meaning and its label name. No label is a query: there are too many queries. */
+/** Metrics by name, each with its meaning and its label name. Queries are not labels, because there are too many. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
-  credits_above_floor: ['Balance minus the floor in force, which is what can still be spent.'],
+  credits_above_floor: ['Credits that can still be spent: the balance minus the floor in force.'],
   credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
   credits_used_total: ["Credits used by all the account's calls so far."],
   calls_in_flight: ['Calls in flight across all workers.'],
   account_stopped: ['1 while the account is stopped for this reason.', 'reason'],
   tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],
-  tasks_open: ['Tasks of open runs still to be done.'],
+  tasks_open: ['Unfinished tasks of open runs.'],
   workers: ['Live workers on all hosts.'],
-  tasks_unattended: ['Tasks of open runs while no worker is alive; 0 while one is.'],
+  tasks_unattended: ['Tasks of open runs if no worker is alive, otherwise 0.'],
   last_success_timestamp_seconds: [
     'Time when a run of the list last ended with at least one readable answer.',
     'list',
   ],
   nights_overdue: ['Nights that are due and have no outcome.'],
   last_good_night_timestamp_seconds: [
-    'Due time of the newest night of the schedule whose run ended with at least one readable answer.',
+    'Due time of the newest night of the schedule that ended with at least one readable answer.',
     'schedule',
   ],
   nights_since_good: [
-    'Nights of the schedule since its last good one, including those in progress.',
+    'Nights of the schedule since its last good night, including nights in progress.',
     'schedule',
   ],
   nights_suspect: ['Suspect runs of the list that ended in the last seven days.', 'list'],
@@ -57,12 +57,12 @@ const described = {
   forecast_days_to_floor: [
     'Days until the credit floor is reached, according to the last forecast; absent if it is not reached within 30 days.',
   ],
-  forecast_timestamp_seconds: ['When the forecast was last computed.'],
+  forecast_timestamp_seconds: ['Time of the last forecast.'],
   notices_waiting: ['Notices that the webhook has not accepted yet.'],
-  notices_given_up: ['Notices given up in the last day.'],
+  notices_given_up: ['Notices that were given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
-/** Values of metrics: one number, or a number for each label. A metric whose value is unknown (null) is left out. */
+/** Values of metrics: one number, or a number for each label. A metric with an unknown value (null) is omitted. */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
@@ -174,7 +174,7 @@ async function accountFigures(
 }
 
 function taskFigures(db: Database): () => Promise<Figures> {
-  // Counting reads every open task, which is slow with millions of them, and scrapes are frequent.
+  // Counting reads every open task, which is slow with millions of tasks, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const readNewest = askSparingly(() => readSuccesses(db))
   return async () => {
@@ -251,7 +251,7 @@ export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.n
   }
 }
 
-/** Reads when each list's newest run with a readable answer ended, in seconds since 1970. */
+/** Reads the time at which each list's newest run with a readable answer ended, in seconds since 1970. */
 function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')

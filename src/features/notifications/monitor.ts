@@ -81,7 +81,7 @@ export async function startHealth(options: HealthOptions) {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
         new Misuse(
-          `MILL_METRICS_PORT: expected a free port, got ${options.port}, which cannot be used (${cause.code ?? cause.message}); each process needs its own port`,
+          `MILL_METRICS_PORT: expected a free port, got ${options.port}, which cannot be used (${cause.code ?? cause.message}); choose a different port for each process`,
           { cause },
         ),
       )
@@ -121,7 +121,7 @@ async function answer({ problems, metrics }: HealthOptions, url: string, respons
 }
 
 function send(response: ServerResponse, status: number, text: string): void {
-  // This is the version of the Prometheus text format. Plain-text readers ignore it.
+  // The version identifies the Prometheus text format. Plain-text readers ignore the version.
   const contentType = 'text/plain; version=0.0.4; charset=utf-8'
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
   response.end(text)

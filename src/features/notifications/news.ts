@@ -18,7 +18,7 @@ import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
 import { countOpenTasks } from '../../core/runs/waits.ts'
 import { post, refusalOf } from './webhook.ts'
 
-// A process that starts after a long pause does not report events older than this.
+// Maximum age of events that a process reports when it starts after a long pause.
 const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
@@ -56,14 +56,14 @@ export function startNotices(
 // After a single tick, there might be no other process to send notices. The tick waits, but ends before the next tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. After a time limit, leaves the rest to the next process. */
+/** Performs one check at the end of a tick. After a time limit, leaves the remaining notices to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
   const sent = await within(sendNotices(db, { webhook, unattendedMs }), { ms: sendWithinMs })
   if (sent === null) return
   const problem = sent === late ? 'the webhook is slow' : sent
-  say(`${problem}; notices that were not sent are kept and tried again`)
+  say(`${problem}; unsent notices are kept and sent later`)
 }
 
 /** Records events and sends due notices. Returns the reason for a failure, or null if nothing failed. */
@@ -102,7 +102,7 @@ export async function recordNotices(
   })
 }
 
-/** Records each event that the tables show once, even if several processes check at the same time. */
+/** Records each event found in the tables only once, even if several processes check at the same time. */
 export async function recordNews(trx: Database, since: Date, kinds: readonly string[]) {
   await lockName(trx, 'querymill notices')
   const parameters = { since, kinds, alerts: npmRun('alerts') }
@@ -134,13 +134,14 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   }
 }
 
-// Longer than the time limit for a receiver. Then another process sends the notices that a killed process had claimed.
+// This time exceeds the time limit for a receiver. After this time, another process sends the notices that a killed
+// process had claimed.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
-/** Status codes that reject only the notice at hand. After any other failure, other notices would be rejected too. */
+/** Status codes that reject only the current notice. After any other failure, other notices would be rejected too. */
 const ownFault = new Set([400, 413, 422])
 
 /** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
@@ -163,7 +164,7 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
   }
 }
 
-/** Sends a notice once. Returns null if the receiver accepted it, and otherwise the reason, with the reply if any. */
+/** Sends a notice once. Returns null if the receiver accepted the notice, or else the reason and any reply. */
 async function tryOnce(webhook: Webhook, notice: Parameters<typeof post>[1]) {
   try {
     const posted = await post(webhook, notice)
@@ -207,7 +208,7 @@ export async function claimNotice(
     .executeTakeFirst()
 }
 
-/** Postpones a notice after a failure. Returns true if the notice is too old, and was abandoned instead. */
+/** Postpones a notice after a failure. Returns true if the notice was abandoned instead, because it is too old. */
 async function putOffNotice(
   db: Database,
   id: string,

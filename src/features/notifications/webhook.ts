@@ -27,7 +27,7 @@ export async function post(webhook: Pick<Webhook, 'url' | 'secret' | 'format'>, 
   }).catch((cause: unknown) => {
     // Only the code or name of the error is shown, because its message contains the URL.
     const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
-    throw new Error(`expected the webhook to answer, got ${why}`, { cause })
+    throw new Error(`expected the webhook to respond, got ${why}`, { cause })
   })
   const { ok, status, headers } = answer
   const waitMs = readWait(headers.get('retry-after'), new Date())
@@ -81,7 +81,7 @@ export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
   return JSON.stringify({ text: escaped, mrkdwn: false })
 }
 
-/** Headers that identify and sign a notice, as standardwebhooks.com defines. The time is that of this attempt. */
+/** Headers that identify and sign a notice, per standardwebhooks.com. The timestamp is the time of this attempt. */
 export function headersOf(
   { id, body }: { readonly id: string; readonly body: string },
   secret: Secret | null,

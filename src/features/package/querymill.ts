@@ -24,7 +24,10 @@ export async function dispatch(load: Load): Promise<void> {
   }
 }
 
-/** Turns `help work` into `work --help`, and a group's own word: `service --port 80` into `service start --port 80`. */
+/**
+ * Turns `help work` into `work --help`, and completes a group's own word: `service --port 80` becomes
+ * `service start --port 80`.
+ */
 function wholeWords(typed: readonly string[]): readonly string[] {
   const [first = 'help', second, third] = typed
   const group = groups.find(({ word }) => word === (first === 'help' ? second : first))
@@ -123,14 +126,15 @@ function otherCommands(): string {
     'Others:',
     ...lines,
     '',
-    `The group name may be left out: ${programName} retry is the same as ${programName} run retry.`,
+    `The group name can be omitted: ${programName} retry is the same as ${programName} run retry.`,
     `${programName} help COMMAND explains a command, with examples.`,
-    'Settings come from the environment or from .env in this folder; the program keeps its data in .querymill here.',
+    'Settings come from the environment or from .env in this folder; the program stores its data in .querymill in the same folder.',
   ].join('\n')
 }
 
 function readVersion(): string {
-  // Not parsed with the library that checks JSON, because loading it would double the time it takes to show help.
+  // The file is not parsed with the library that checks JSON, because loading that library would double the time it
+  // takes to show help.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8')
   return /^ {2}"version": "(.+)"/m.exec(manifest)?.[1] ?? 'unknown'
 }
@@ -139,7 +143,8 @@ function readVersion(): string {
 function runBounded(bounds: readonly string[]): Promise<number> {
   const line = [...process.execArgv, ...bounds, ...process.argv.slice(1)]
   const child = spawn(process.execPath, line, { stdio: 'inherit' })
-  // Ctrl-C reaches both processes. If it were forwarded as well, the child process would get it twice and abort.
+  // Ctrl-C reaches both processes. If the signal were forwarded as well, the child process would receive it twice and
+  // abort.
   process.on('SIGINT', () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill(signal))

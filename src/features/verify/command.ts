@@ -66,7 +66,7 @@ export async function prove(
   const { answers, bodiless, archived } = await countAnswers(db)
   const finished = await readFinishedDays(db)
   const unproved: readonly (readonly [count: number, what: string])[] = [
-    [bodiless, 'answers whose bodies were pruned or forgotten'],
+    [bodiless, 'answers with pruned or forgotten bodies'],
     [archived, `answers in the archive; ${npmRun('archive --')} --check reads them`],
     [answers - bodiless - archived - rebuilt, 'answers outside the sample; use --deep'],
     [deep ? 0 : finished.length - sampleDays, 'finished days outside the sample; use --deep'],
@@ -107,12 +107,12 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${said.join(', ')}`
 }
 
-// Facts that the database can't prove. They are printed every time, so that nobody overestimates a clean result.
+// Facts that the database can't prove. These facts are printed every time, so that nobody overestimates a clean result.
 const beyondProof = [
-  'that the API charged what its answers report; only its own records show that',
-  'a body that was changed together with its rows, its call and the sums',
+  'whether the API charged the amounts in its answers; only the records of the API itself show the charges',
+  'a change to a body that was also made to its rows, its call and the sums',
   'which lines of a file were duplicates, if one line produced several queries',
-  'answers and calls that were removed with everything that names them',
+  'answers and calls that were removed together with all rows that refer to them',
 ]
 
 const batch = 64
@@ -269,7 +269,7 @@ async function countAnswers(db: Database) {
 
 export type Check = ReturnType<typeof checkOf>
 
-/** Runs the work on one snapshot. Otherwise, rows that change between two queries would look like violations. */
+/** Runs the given work on one snapshot. Otherwise, rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -278,7 +278,7 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/** Runs the checks in `sql/checks`. Computes the sums of some finished days again, or of all of them (null). */
+/** Runs the checks in `sql/checks`. Recomputes the sums of `days` finished days, or of all if `days` is null. */
 export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: number | null },
@@ -334,7 +334,7 @@ interface Conservation {
   readonly kind: string
   readonly opening: number
   readonly used: number
-  /** Decrease in the balance while a call whose outcome is unknown was in flight. */
+  /** Decrease in the balance while a call with an unknown outcome was in flight. */
   readonly unknown: number
   /** External spend: a decrease that no call explains. */
   readonly unexplained: number

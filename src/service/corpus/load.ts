@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { codeOf, reasonOf, unreadable } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 
-/** PostgreSQL cannot store NUL characters and lone surrogates. */
+/** PostgreSQL cannot store NUL characters or lone surrogates. */
 const storable = z.string().overwrite((dirty) => dirty.replaceAll('\0', ' ').toWellFormed())
 
 export const documentShape = z.object({
@@ -43,7 +43,7 @@ export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): s
 }
 
 export async function* readLines(path: string, shown: string): AsyncGenerator<string> {
-  const folder = 'a folder; name the files in it'
+  const folder = 'a folder; specify the files in it'
   const handle = await open(path).catch((cause: unknown) => {
     throw unreadable(shown, cause, folder)
   })
@@ -61,7 +61,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // Checked without the lock first, because this is the usual case.
+    // The corpus is checked without the lock first, because it is usually loaded already.
     if (await isLoaded(client, sha256)) return 0
     await client.query(lockCorpus)
     if (await isLoaded(client, sha256)) return 0

@@ -15,7 +15,7 @@ import { dashboardStyle, renderDashboard, renderUsage, renderUsageForm, shownDay
 
 export interface DashboardParts {
   readonly keys: Keys
-  /** Without a password, the dashboard opens on this machine only. */
+  /** Without a password, the dashboard is available only on this machine. */
   readonly password: Secret | null
   readonly publicUrl: () => string
 }
@@ -78,7 +78,7 @@ async function show(
 
 function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const { keys } = parts
-  /** Adds the route for a form. `change` returns a new key to show, or false if there is no such key. */
+  /** Adds the route for a form. `change` returns a new key to show, or false if the key does not exist. */
   const addForm = <Shape extends z.ZodRawShape>(
     path: string,
     shape: Shape,
@@ -101,7 +101,8 @@ function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const tickets = new Set<string>()
   addForm('keys', newKey, async ({ ticket, plan, credits, ...form }) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
-    if (tickets.has(ticket)) throw new Misuse('This form was already sent; its key was shown.')
+    if (tickets.has(ticket))
+      throw new Misuse('This form has already been sent, and its key has been shown.')
     const isPrepaid = plan === 'prepaid'
     if (isPrepaid && form.account === undefined && credits === undefined) {
       throw new Misuse('Credits: expected a number of prepaid credits, got nothing')
@@ -176,7 +177,7 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
   return (c) => {
     if (password === null) {
       if (isHere(c)) return
-      const problem = 'The dashboard can be opened only on its own machine'
+      const problem = 'The dashboard can be opened only on the machine that it runs on'
       throw new Refusal(403, `${problem}; set SERVICE_PASSWORD to open it from other machines`)
     }
     const client = clientOf(c)

@@ -252,12 +252,12 @@ export const frontPage = renderPage(
 
 export const keyPage = renderHelp('Authentication', [
   'Every request needs an API key. Send it in the header `Authorization: Bearer API_KEY`, or, less securely, as the parameter `api_key`. If both are sent, the header takes precedence.',
-  'A live key begins with `sk_live_`, finds real pages and uses the credits of its plan. A test key begins with `sk_test_` and returns invented data, free of charge.',
-  `Keep keys in environment variables, never in code or in pages. To replace a key, have a second one issued for the same account, use it everywhere, then revoke the first. Both are valid in the meantime. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
+  'A live key begins with `sk_live_`, returns real results and uses the credits of your plan. A test key begins with `sk_test_` and returns invented data, free of charge.',
+  `Keep keys in environment variables, never in code or in pages. To replace a key, request a second key for the same account, use it everywhere, and then revoke the first key. Both keys are valid in the meantime. The dashboard, \`GET /v1/usage\` and \`${npmRun('keys --')} usage\` show what each key used on each day.`,
 ])
 
 export const errorPage = renderHelp('Errors', [
-  'Every error has the same shape. A request that was refused or that failed is never charged. To ask about an error, quote the `X-Request-Id` of its response.',
+  'Every error has the same format. Refused and failed requests are never charged. To ask about an error, quote the `X-Request-Id` of its response.',
 ])
 
 function renderHelp(title: string, texts: readonly string[]) {

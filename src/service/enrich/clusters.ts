@@ -14,7 +14,7 @@ export interface ClusterText {
   readonly text: string
 }
 
-/** Returns labels for the topics that the results share, apart from the query itself. */
+/** Returns labels for the topics that the results share, excluding the query itself. */
 export function labelClusters(
   q: string,
   texts: readonly ClusterText[],

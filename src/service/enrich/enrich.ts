@@ -10,7 +10,7 @@ import { headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts
 
 interface Findings {
   readonly results: OrganicResult[]
-  /** Pages for labels, including pages that the answer does not show. */
+  /** Pages from which labels are derived, including pages that the answer does not show. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly known: readonly NamedEntity[]

@@ -10,7 +10,7 @@ interface Found {
   readonly known: readonly NamedEntity[]
 }
 
-/** Would rather miss an entity than report a wrong entity. */
+/** Prefers missing an entity to reporting a wrong entity. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const entities = [
     ...found.known,
@@ -39,7 +39,7 @@ function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
 let tagger: Promise<typeof nlpFunction> | undefined
 
 async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  // Loaded on first use, because loading takes a third of a second.
+  // The tagger is loaded on first use, because loading takes a third of a second.
   const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
   return [q, ...tellingSentences(texts)].flatMap((sentence) => typed(nlp, sentence))
 }
@@ -78,7 +78,7 @@ function tidy(name: string): string {
     : bare
 }
 
-/** Returns the sentences with a run of capitalised words that two results share, because the tagger is slow. */
+/** Selects the sentences with a run of capitalised words that two results share, to save time in the slow tagger. */
 function tellingSentences(texts: readonly string[]): string[] {
   const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
   const runs = texts.map((text) => {

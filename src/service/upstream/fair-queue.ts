@@ -7,9 +7,9 @@ type QueueLimits = Readonly<Record<'places' | 'placesPerAccount' | 'waitingPerAc
 /** A unit of work at the upstream: a whole search, or one page of results. */
 interface Turn {
   readonly account: number
-  /** When this signal aborts, a turn that has not begun leaves the queue. */
+  /** When this signal is aborted, a turn that has not begun is removed from the queue. */
   readonly signal: AbortSignal
-  /** Time on the `performance.now()` clock by which the turn must end. With null, only the signal limits the wait. */
+  /** Time on the `performance.now()` clock by which the turn must end. If null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
@@ -71,7 +71,7 @@ export class FairQueue {
     })
   }
 
-  /** Begins the next turn, and takes the slot before a turn that arrives now can take it. */
+  /** Begins the next turn, and takes the slot before a newly arrived turn can take it. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -79,7 +79,7 @@ export class FairQueue {
       for (; next !== undefined && !this.#isInTime(next.deadline, 0); next = line.shift()) {
         next.refuse(this.#refusal(0))
       }
-      // The account moves behind all other accounts.
+      // The account moves to the end of the queue, behind all other accounts.
       this.#waiting.delete(account)
       if (line.length > 0) this.#waiting.set(account, line)
       if (next === undefined) continue
@@ -116,7 +116,7 @@ export class FairQueue {
   #refusal(ends: number): Refusal {
     const seconds = Math.min(60, Math.max(1, Math.ceil(this.#waitMs(ends) / 1000)))
     const text =
-      'Too many searches are ahead of this one for it to be answered in time; nothing was charged'
+      'Too many searches are ahead of this one, so it cannot be answered in time; nothing was charged'
     return new Refusal(429, text, { 'retry-after': String(seconds) })
   }
 

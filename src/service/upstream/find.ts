@@ -27,7 +27,7 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// Number of pages that clusters are labelled from, even if the answer shows fewer pages.
+// Number of pages from which clusters are labelled, even if the answer shows fewer pages.
 export const leastPool = 50
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
@@ -63,7 +63,7 @@ export async function findPages(
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // Does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
+      // The limit does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
       // Limits the work: each candidate is compared with each word.

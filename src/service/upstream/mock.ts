@@ -18,13 +18,13 @@ const hosts = [
 ] as const
 type Angle = readonly [title: string, about: string]
 const angles: readonly [Angle, ...Angle[]] = [
-  ['A complete guide', 'from the first steps to what only a few people know'],
-  ['Questions and answers', 'what readers ask most often, and what our editors answer'],
+  ['A complete guide', 'from the first steps to little-known details'],
+  ['Questions and answers', 'common questions from readers, with answers from our editors'],
   ['Compared and explained', 'a side-by-side comparison of the common options'],
-  ['Examples', 'a collection to look at, to copy and to change'],
+  ['Examples', 'a collection of examples to copy and adapt'],
   ['Reference', 'every term in alphabetical order, with notes'],
-  ['History', 'how it began, who changed it, and what remains of it today'],
-  ['Prices', 'what it costs this year, and when waiting pays'],
+  ['History', 'from the beginnings to the present day'],
+  ['Prices', 'current prices, and the best time to buy'],
 ]
 const labels = ['Getting Started', 'Best Practices', 'Common Mistakes', 'Alternatives', 'Pricing']
 const entities: readonly NamedEntity[] = [
@@ -46,9 +46,9 @@ export function openMock(drift: Drift = noDrift) {
 }
 
 function invent({ q, num, location, gl, ...search }: Search, drift: Drift): FoundAnswer {
-  // A default value is equal to an absent parameter.
+  // A parameter with its default value is equal to an absent parameter.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // Does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
+  // The seed does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')
   const labelled = {
@@ -101,7 +101,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** Returns the last day on which a query's pages moved: today, or after a pace of 4 to 60 days. */
+/** Returns the last day on which a query's pages moved. Some queries' pages move daily, others every 4 to 60 days. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < 0.15) return day
   const pace = 4 + Math.floor(56 * fraction(`${name} pace`))

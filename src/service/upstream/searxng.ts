@@ -149,7 +149,7 @@ const pageShape = z.object({
 
 type EnginePage = z.output<typeof pageShape>
 
-/** Returns null if the upstream does not answer or refuses the page. */
+/** Returns null if the upstream does not respond or refuses the page. */
 async function getPage(web: Web & { signal: AbortSignal }, search: Search, number: number) {
   const { log, signal } = web
   const url = new URL('search', web.url)
@@ -188,7 +188,7 @@ async function readJson(response: Response): Promise<unknown> {
   let length = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    // A page of results usually has tens of thousands of bytes. Leaving the loop closes the connection.
+    // A page of results is usually tens of kilobytes in size. Leaving the loop closes the connection.
     if (length > 4_000_000) return undefined
     chunks.push(chunk)
   }
@@ -217,7 +217,7 @@ const written: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Removes the paired tags that search engines put around matches. Other text in angle brackets stays. */
+/** Removes the paired tags that search engines put around matches. Other text in angle brackets remains. */
 function withoutMarkup(text: string): string {
   let plain = text.slice(0, 20_000).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
   for (let depth = 0; depth < 4; depth += 1) plain = plain.replace(pair, '$2')

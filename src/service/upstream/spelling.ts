@@ -17,7 +17,7 @@ interface Spelling {
 }
 
 // Words in the documents, and how often they occur. A word on a single page is probably a typing error, unless it is
-// long and in the title. Titles weigh more, because queries use their words more often.
+// long and in the title. Titles weigh more, because queries use words from titles more often.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
@@ -52,7 +52,7 @@ export async function correctWords(
   return words.flatMap((wrong) => {
     const [best, ...others] = rows.filter((row) => row.wrong === wrong)
     if (best === undefined) return []
-    // The query's other words decide between two corrections that are nearly as likely.
+    // The query's other words decide between two corrections that are about equally likely.
     return [best, ...others.slice(0, 1).filter(({ chance }) => chance >= 0.6 * best.chance)]
   })
 }

@@ -47,7 +47,7 @@ describe('flags that npm did not pass on', () => {
 
   test('are refused with the correct command, because a dry run would buy', () => {
     expect(refusal({ dry_run: 'true' }, ['a.csv'])).toThrow(
-      'got --dry-run before it, where npm does not pass it on; run: npm run enqueue -- a.csv --dry-run',
+      'got --dry-run before "--", which npm does not pass on; run: npm run enqueue -- a.csv --dry-run',
     )
   })
 
@@ -63,7 +63,7 @@ describe('flags that npm did not pass on', () => {
 
   test('are reported together, except those typed again in the right place', () => {
     expect(refusal({ country: 'us', yes: 'true' }, ['a.csv'])).toThrow(
-      'got --country --yes before it',
+      'got --country --yes before "--"',
     )
     expect(refusal({ country: 'us' }, ['a.csv', '--country', 'de'])).not.toThrow()
     expect(refusal({}, ['a.csv'])).not.toThrow()

@@ -138,7 +138,7 @@ describe('migrations', () => {
     await migrateDatabase(pool)
     const more = [...files, { name: '9999_later', text: 'select 1', sha256: 'x' }]
     await expect(checkDatabase(db, more)).rejects.toThrow(
-      /got one that lacks \d+; run: npm run migrate/,
+      /got a database that lacks \d+; run: npm run migrate/,
     )
   })
 

@@ -64,7 +64,7 @@ describe('a file that is refused', () => {
     const two = `${hash}\n${hash.replace('4', '5')}\n`
     for (const text of [two, `${name} of the files\n${two}`]) {
       const [found, read] = await tryFile(text, [], ['--delimiter', 'none'])
-      expect(found?.stderr).toContain('got what seem to be article numbers, hashes')
+      expect(found?.stderr).toContain('got text that seems to be article numbers, hashes')
       expect(found?.code).toBe(2)
       expect(read?.code).toBe(0)
     }

@@ -67,7 +67,7 @@ describe('the forecast in words', () => {
 
   test('says what fits only at recent prices, and what budgets leave out', () => {
     expect(words(forecast([{ ...night, sure: false }]))[1]).toBe(
-      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest price, the run of shoes at 2026-11-23 02:00 does not fit',
+      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest price, the run of shoes at 2026-11-23 02:00 is not affordable',
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(forecast([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
@@ -102,13 +102,13 @@ describe('the forecast in words', () => {
       'the plan renews at 2026-12-01 00:00; the first renewal will show how many credits it adds',
     )
     expect(forecastLines(forecast([], { schedules: 0 }), 'UTC')[1]).toBe(
-      'no run is open, and no schedule is switched on',
+      'no run is open, and no schedule is enabled',
     )
   })
 
   test('says where a forecast ends that is shorter than asked', () => {
     expect(words(forecast([night], { isShorter: true })).at(-1)).toBe(
-      'the forecast ends at 2026-11-29 20:00, because more than 10,000 nights are due in the full period',
+      'the forecast ends at 2026-11-29 20:00, because more than 10,000 nights are due in the whole forecast period',
     )
   })
 })

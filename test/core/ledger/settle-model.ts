@@ -208,7 +208,7 @@ function nextTold(
   newest: { readonly seq: number; readonly remaining: number },
 ): Pick<Account, 'reported' | 'reportedNext'> {
   const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
-  // Credits were added to an account that was stopped at its floor: earlier balances no longer count.
+  // Credits were added to an account that was stopped at its floor: earlier balances are no longer used.
   if (drainedFloor !== null && seen !== null && newest.remaining > seen.remaining) {
     return { reported: null, reportedNext: fresh }
   }

@@ -30,7 +30,7 @@ describe('a file that is no list', () => {
     async (name, text) => {
       await expect(read(text)).rejects.toThrow(
         new RegExp(
-          `^expected a list of queries in list\\.csv, got what seems to be .*${name}.*--delimiter none`,
+          `^expected a list of queries in list\\.csv, got text that seems to be .*${name}.*--delimiter none`,
         ),
       )
       expect((await read(text, { delimiter: 'none' })).usable).toBeGreaterThan(0)

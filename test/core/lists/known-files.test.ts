@@ -53,7 +53,7 @@ function hintsOf(message: string, file: KnownFile): ReadingFlags[] {
     if (Object.entries(conditions).some(([words, holds]) => clause.includes(words) && !holds(file)))
       continue
     if (clause.startsWith('possible columns')) {
-      // The message continues: "name one with --column if it contains queries".
+      // The message continues: "if one of them contains queries, select it with --column".
       if (file.queries === null || !file.header) continue
       for (const [, at] of clause.matchAll(/"(\d+)"/g)) {
         const column: unknown = JSON.parse(quoted[Number(at)] ?? '""')

@@ -103,7 +103,7 @@ describe('an archive', () => {
     expect(await texts(zipOf(files), { sheet: 'One.csv' })).toEqual([[2, 'boots']])
     expect(await texts(zipOf(files), { sheet: 'a/one.csv' })).toEqual(read)
     await expect(texts(zipOf(files), { sheet: 'two.csv' })).rejects.toThrow(
-      'got "b/two.csv", "c/two.csv"; use --sheet with the full name of one of them',
+      'got "b/two.csv", "c/two.csv"; use --sheet with the full name of a table',
     )
   })
 
@@ -130,7 +130,7 @@ describe('an archive', () => {
     [
       'with a path outside',
       zipOf({ '../Queries.csv': csv }),
-      'cannot be read: invalid relative path',
+      'unreadable archive: invalid relative path',
     ],
     [
       'that is cut',
@@ -270,7 +270,7 @@ describe('JSON lines', () => {
     ['another line', '{"query":"shoes"}\nhats\n', 'list.bin:2: expected a JSON object or string'],
     ['several queries in one', '{"query":"a"}\n{"query":["b","c"]}\n', 'text in "query", got'],
     ['a cut line', '{"query":"shoes"}\n{"query":"ha', 'list.bin:2: expected a JSON object'],
-    ['no query', '{"made":"today"}\n{"made":"now"}\n', 'what seems to be JSON'],
+    ['no query', '{"made":"today"}\n{"made":"now"}\n', 'text that seems to be JSON'],
     [
       'two fields of queries',
       '{"query":"a","keyword":"b"}\n',

@@ -129,7 +129,7 @@ describe('a list of several columns without a header', () => {
 
   test('is refused with what to type, and that reads its first line too', async () => {
     await expect(read(text)).rejects.toThrow(hint)
-    await expect(read(text)).rejects.not.toThrow('name one with --column')
+    await expect(read(text)).rejects.not.toThrow('select it with --column')
     expect((await read(text, { column: '1' })).texts).toEqual(['css grid', 'flexbox', 'html'])
     expect((await read(text, bare)).texts).toEqual(['css grid', 'flexbox', 'html'])
   })
@@ -182,7 +182,7 @@ describe('a list of several columns without a header', () => {
   test('is not supposed where words stand over numbers', async () => {
     const headed = 'Begriff,Anzahl\nfoo,1\nbar,2\n'
     await expect(read(headed)).rejects.not.toThrow('has no header')
-    await expect(read(headed)).rejects.toThrow('name one with --column')
+    await expect(read(headed)).rejects.toThrow('select it with --column')
     expect((await read(headed, { column: '1' })).texts).toEqual(['foo', 'bar'])
   })
 

@@ -16,7 +16,7 @@ describe('the price of a class of calls', () => {
   test('that occurred once and is an outlier is shown with the command that forgets it', () => {
     const odd = { first: 5_000, second: 1, count: 40 }
     const [line] = lines({ cheapest: 1, dearest: 5_000, seen: 81, earlier: odd, recent: noPeak })
-    expect(line).toContain('5,000 if sent with others, 1 if sent alone')
+    expect(line).toContain('5,000 if sent with other calls, 1 if sent alone')
     expect(line).toContain('npm run resume -- --forget-prices')
   })
 

@@ -20,7 +20,7 @@ describe('the budget given to retry', () => {
     const flags = ['--run', String(number), '--buy-again', '--budget', '26']
     expect(await run('retry', [...flags, '--yes'], mill.env)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`run ${number} may use 26 credits in all; 20 are used`),
+      stderr: expect.stringContaining(`run ${number} may use 26 credits in total; 20 are used`),
     })
     const drained = await run('work', ['--drain'], mill.env)
     expect(drained.code).toBe(3)
@@ -47,7 +47,7 @@ describe('the budget given to retry', () => {
     expect(await budgets(mill)).toEqual([{ budget: null, state: 'open' }])
     expect(await run('retry', [...flags, '--yes'], mill.env)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`run ${number} may use 5 credits in all; 0 are used`),
+      stderr: expect.stringContaining(`run ${number} may use 5 credits in total; 0 are used`),
     })
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
     const less = await run('retry', ['--run', String(number), '--budget', '4', '--yes'], mill.env)

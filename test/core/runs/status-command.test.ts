@@ -103,7 +103,7 @@ describe('the status', () => {
     const shown = formatStatus(
       view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
     )
-    expect(shown).toContain('the credits are enough for 200 of them, about 4 min')
+    expect(shown).toContain('the credits are enough for 200 tasks, about 4 min')
     expect(shown).toContain(
       'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops after 200 of 300 queries',
     )
@@ -118,7 +118,7 @@ describe('the status', () => {
 
   test('says how many runs it leaves out', () => {
     expect(formatStatus(view({ older: 7 }))).toContain(
-      'and 7 older runs; to see one: npm run status -- --run N',
+      'and 7 older runs; to see an older run: npm run status -- --run N',
     )
     expect(formatStatus(view())).not.toContain('older')
   })

@@ -91,7 +91,7 @@ describe('after a period without a scheduler', () => {
       await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
       await table.tickAt('2026-10-04T01:00:00Z', ...fileNow())
       await table.tickAt(away, scheduleOf())
-      const note = `the schedule was ${what} before a scheduler could decide`
+      const note = `the schedule was ${what} before a scheduler could start the night`
       const missed = { schedule: 'words', outcome: 'missed', run: null, note }
       expect(await table.nights()).toEqual([
         { ...missed, date: '2026-10-03' },
@@ -130,7 +130,7 @@ describe('a wrong clock', () => {
       ['2027-10-02', 'late'],
     ])
     expect(table.told.filter((line) => line.includes('later than'))).toEqual([
-      "nights of words had been decided until 2027-10-02 14:00 Europe/Berlin, which is later than the database's clock; the schedule continues from the current time",
+      "nights of words had already been decided up to 2027-10-02 14:00 Europe/Berlin, which is later than the database's current time; the schedule continues from the current time",
     ])
   })
 

@@ -136,7 +136,7 @@ describe('the command for nights', () => {
     })
     await receiver.close()
     expect(code).toBe(0)
-    expect(stderr).toMatch(/TimeoutError; notices that were not sent are kept and tried again/)
+    expect(stderr).toMatch(/TimeoutError; unsent notices are kept and sent later/)
     const { notices } = JSON.parse((await run('notify', ['--json'], env)).stdout)
     expect(notices).toMatchObject([{ event: 'night_missed', state: 'waiting', tries: 1 }])
   })

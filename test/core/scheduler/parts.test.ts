@@ -49,7 +49,7 @@ describe('the shares of lists', () => {
       {
         line: 3,
         problem:
-          'share: expected shares that add up to at most 100 %, of which earlier lines use 40 %, got 70 %',
+          'share: expected shares that add up to at most 100 % (earlier lines use 40 %), got 70 %',
       },
       {
         line: 4,

@@ -77,7 +77,7 @@ describe('a night', () => {
     expect(changed?.note).toContain(
       'to have 2 columns, as it did when its format was last confirmed, got 3',
     )
-    expect(changed?.note).toContain('the queries from the last reading are used')
+    expect(changed?.note).toContain('the queries from the last successful read are used')
     // After a manual enqueue, the next night reads the new format.
     await table.answerAll()
     await planList({ db: table.db, supplier }, order('Phrase,Market,Extra\nboots,de,2\n', reading))

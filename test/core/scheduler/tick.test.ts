@@ -82,7 +82,7 @@ describe('a night', () => {
       expect(await table.queriesOf(second?.id)).toEqual(['blue shoes', 'red shoes'])
       const [, night] = await table.nights()
       expect(night?.outcome).toBe('ran')
-      expect(night?.note).toContain('the queries from the last reading are used')
+      expect(night?.note).toContain('the queries from the last successful read are used')
     },
   )
 

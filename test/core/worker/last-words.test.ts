@@ -18,7 +18,7 @@ const budgets = [
     whose: 'of the day',
     order: {},
     env: { MILL_DAILY_BUDGET: '3' },
-    said: 'raise MILL_DAILY_BUDGET, or wait for the next day',
+    said: 'raise MILL_DAILY_BUDGET, or wait until tomorrow',
   },
 ]
 
@@ -71,7 +71,7 @@ describe('the exit code of a worker', () => {
         select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
         from tasks where state = 'open'`.execute(mill.db)
       const [{ until } = { until: '' }] = rows
-      expect(ended.stderr).toContain(`asked that "query 77" not be tried before ${until}`)
+      expect(ended.stderr).toContain(`asked that "query 77" not be retried before ${until}`)
       expect(JSON.parse(ended.stdout)).toMatchObject({
         finish: 'stalled',
         waiting: { tasks: 1, query: 'query 77', until },
@@ -90,7 +90,7 @@ describe('the exit code of a worker', () => {
     await mill.plan(queries(3))
     const ended = await run('work', ['--drain'], mill.env)
     expect(ended.stderr).toMatch(
-      /the API asked that no calls be sent before \d{4}-.*Z; run the same command/,
+      /the API asked for no calls before \d{4}-.*Z; run the same command/,
     )
     expect(ended.code).toBe(5)
   })

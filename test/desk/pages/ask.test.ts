@@ -98,7 +98,7 @@ describe('the library', () => {
     expect((await get('/ask/ranks?go=1&day=2026-02-30')).status).toBe(400)
     expect((await get('/ask/keyword-history?go=1&q=boots&since=yesterday')).status).toBe(400)
     const { words } = await get(`/ask/ranks?go=1&top=${encodeURIComponent(hostile)}`)
-    expect(words).toContain('the database cannot run this question')
+    expect(words).toContain('the database cannot answer this question')
     expect((await get('/ask/keyword-history?go=1')).words).toContain('Press Ask')
   })
 })
@@ -137,7 +137,7 @@ describe('SQL from visitors', () => {
     const { status, words } = await get(sql(text))
     expect(status).toBe(200)
     expect(words).toMatch(
-      /expected (read-only SQL|a question|analyst views)|the database cannot run this question/,
+      /expected (read-only SQL|a question|analyst views)|the database cannot answer this question/,
     )
     expect(words).not.toMatch(/Answer \d/)
     const { status: filed } = await scene.desk.get(sql(text).replace('/sql', '/sql/rows.csv'))

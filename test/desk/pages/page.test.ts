@@ -27,7 +27,7 @@ describe('the page of a ranking URL', () => {
   test('shows its positions for each query, in all spellings of its address', async () => {
     const text = await scene.view(`/pages/${page}?${days}`)
     expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
-    expect(text).toContain('queries that show the page now 1')
+    expect(text).toContain('queries with the page now 1')
     expect(text).toContain('best position 2')
   })
 
@@ -91,7 +91,7 @@ describe('the page of a ranking URL', () => {
     expect((await scene.desk.get('/pages/00000000-0000-0000-0000-000000000000')).status).toBe(404)
     expect((await scene.desk.get(`/pages/${page}?since=2026-02-30`)).status).toBe(400)
     expect(await scene.view(`/pages/${page}?since=2025-01-01&until=2025-01-02`)).toContain(
-      'No answer in this period',
+      'The page does not appear in any answer',
     )
     expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
       'the maximum for one page',

@@ -29,20 +29,20 @@ describe('npm run health', () => {
       { ok: true, asked: `http://127.0.0.1:${port}/readyz`, said: 'ok' },
     ])
     expect((await run('health', ['--tables'], env)).stdout).toBe(
-      'the tables are healthy; 1 live worker\n',
+      'the tables match this release; 1 live worker\n',
     )
     worker.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
     const dead = await run('health', [], env)
     expect([dead.code, dead.stdout]).toEqual([5, ''])
-    expect(dead.stderr).toMatch(/^error: expected an answer from http:\/\/127\.0\.0\.1:\d+\/livez/)
+    expect(dead.stderr).toMatch(/^error: expected a response from http:\/\/127\.0\.0\.1:\d+\/livez/)
   })
 
   test('checks the tables if no process can be queried', async () => {
     const { mill } = await openScene()
     expect(await run('health', [], mill.env)).toMatchObject({
       code: 0,
-      stdout: 'the tables are healthy; 0 live workers\n',
+      stdout: 'the tables match this release; 0 live workers\n',
     })
   })
 

@@ -46,7 +46,7 @@ describe('a question', () => {
     'select * from bullmq.job',
     'select * from nowhere',
   ])('that is not a read is refused: %s', async (text) => {
-    await expect(read(text)).rejects.toThrow(/expected|the database cannot run this question/)
+    await expect(read(text)).rejects.toThrow(/expected|the database cannot answer this question/)
     const { rows } = await database.pool.query('select count(*) as tasks from tasks')
     expect(rows).toEqual([{ tasks: 1 }])
   })

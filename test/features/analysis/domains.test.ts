@@ -69,7 +69,9 @@ describe('our domains', () => {
     const before = await everything(database.pool)
     const empty = await call('domains', 'load')
     expect(empty.code).toBe(2)
-    expect(empty.stderr).toMatch(/expected inputs\/config\/domains.csv to name a domain, got none/)
+    expect(empty.stderr).toMatch(
+      /expected inputs\/config\/domains.csv to contain a domain, got none/,
+    )
     expect((await call('domains', 'set', 'https://x.com/')).code).toBe(2)
     expect(await everything(database.pool)).toEqual(before)
   })

@@ -68,7 +68,7 @@ describe('a file that is exported', () => {
     const { code, stderr } = await numbers('--format', typed, '--to', name)
     expect([code, stderr]).toEqual([
       2,
-      `error: expected --format ${promised} for ${name}, got ${typed}; leave --format out, or name another file\n`,
+      `error: expected --format ${promised} for ${name}, got ${typed}; leave --format out, or choose another file\n`,
     ])
     expect(read(name)).toBe('what was there')
   })
@@ -80,7 +80,7 @@ describe('a file that is exported', () => {
       const { code, stderr } = await numbers('--to', name)
       expect(code).toBe(2)
       expect(stderr).toMatch(
-        /^error: expected --to with a file for csv \(\.csv\), .*; name another/,
+        /^error: expected --to with a file for csv \(\.csv\), .*; choose another/,
       )
       expect(read(name)).toBe('what was there')
     },

@@ -59,7 +59,10 @@ describe('questions', () => {
       [['--since', '2026-02-30'], /--since to be a date like 2026-11-01, got "2026-02-30"/],
       [['--between', '2026-02-03'], /--between to name two dates/],
       [['--between', '2026-02-03..2026-02-01'], /the earlier date first/],
-      [['--between', '2026-02-01,2026-02-03', '--since', '2026-02-01'], /leave one out/],
+      [
+        ['--between', '2026-02-01,2026-02-03', '--since', '2026-02-01'],
+        /leave out one or the other/,
+      ],
     ] as const) {
       expect(() => narrowed(spanned, ...flags)).toThrow(message)
     }

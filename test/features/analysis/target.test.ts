@@ -127,7 +127,7 @@ describe('an unwritable target', () => {
       [join(folder, 'file', 'out.csv')]: 'got a path that uses a file as a folder; check the path',
       [join(folder, 'pipe')]: 'got a pipe, a socket or a device; name a file',
       '/dev/null': 'got a pipe, a socket or a device; name a file',
-      [join(folder, 'loop')]: 'got a link to itself; name another file',
+      [join(folder, 'loop')]: 'got a link to itself; choose another file',
     }
     for (const [path, message] of Object.entries(wrong)) {
       await expect(write(path, ['x'])).rejects.toThrow(

@@ -109,7 +109,7 @@ describe('a workbook', () => {
     expect(lines.map(({ length }) => length)).toEqual([1, 32_767, 5, 32_767])
     expect(lines[1]?.endsWith('x…')).toBe(true)
     expect(warnings).toEqual([
-      expect.stringMatching(/^1 text cut to the cell limit of 32,767 characters/),
+      expect.stringMatching(/^1 text shortened to the cell limit of 32,767 characters/),
     ])
   })
 

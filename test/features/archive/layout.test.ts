@@ -58,7 +58,7 @@ test('a value that a file cannot store is reported, and nothing is archived', as
   )
   const before = await readTables(database.pool)
   await expect(moveAll(database, { folder })).rejects.toThrow(
-    /^the files of raw_answers do not contain what was written .* nothing was removed/,
+    /^the files of raw_answers do not contain the written data .* nothing was removed/,
   )
   expect(await readTables(database.pool)).toEqual(before)
 })

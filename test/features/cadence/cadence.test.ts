@@ -60,7 +60,7 @@ describe('npm run cadence', () => {
     const { stdout } = await cadence('--backtest')
     expect(stdout).toContain('main, 28 nights from 2026-03-01 to 2026-03-28')
     expect(stdout).toContain('56 into or out of the top 10, as a daily cadence sees them')
-    expect(stdout).toMatch(/young, 1 night.*\na history of one night shows no moves yet/)
+    expect(stdout).toMatch(/young, 1 night.*\nat least two nights are needed to show moves/)
   })
 
   test('says that no list is adaptive if none is, and which command to run', async () => {

@@ -14,7 +14,7 @@ describe('npm run expand', () => {
     const tried = await expandOnce()
     expect(tried).toMatchObject({ code: 0, stderr: '' })
     expect(tried.stdout).toContain(
-      'from        2 answers of the list "seeds", which name 16 related',
+      'from        2 answers of the list "seeds", which contain 16 related',
     )
     expect(tried.stdout).toContain('cost        4 calls, about 4 credits, at most 4; all rounds')
     expect(tried.stdout).toContain('balance     198 now, 194 after; credit floor: 100')
@@ -27,7 +27,7 @@ describe('npm run expand', () => {
     )
     await mill.drain()
     expect((await expandOnce('--yes')).stdout).toContain(
-      'from        4 answers of round 1, which name 32 related',
+      'from        4 answers of round 1, which contain 32 related',
     )
     await mill.drain()
     const { code, stdout } = await expandOnce('--yes')
@@ -80,13 +80,13 @@ describe('npm run expand', () => {
     const type = (credits: string, ...more: string[]) =>
       run('expand', ['--list', 'seeds', '--credits', credits, ...more], mill.env)
     expect((await type('10', '--yes')).code).toBe(0)
-    expect((await type('4')).stdout).not.toContain('credits in all')
+    expect((await type('4')).stdout).not.toContain('credits in total')
     const again = await type('4', '--yes')
     expect(again).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('run 2 may now use at most 4 credits in all'),
+      stdout: expect.stringContaining('run 2 may now use at most 4 credits in total'),
     })
-    expect((await type('9', '--yes')).stdout).not.toContain('credits in all')
+    expect((await type('9', '--yes')).stdout).not.toContain('credits in total')
     expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 4 })
     expect(api.charges()).toHaveLength(2 + 4)
     expect(await type('4')).toMatchObject({
@@ -144,7 +144,7 @@ describe('npm run expand', () => {
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining(
-        'contains related searches of "seeds"; to continue from these, expand "seeds"',
+        'contains related searches of "seeds"; to continue from these searches, expand "seeds"',
       ),
     ])
   })
@@ -156,7 +156,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy; the answers to the list "seeds" name 8 related texts that you have never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy; the answers to the list "seeds" contain 8 related texts that you have never asked; left out: 8 by --match and --not\n',
     ])
   })
 })

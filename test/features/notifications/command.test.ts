@@ -42,7 +42,7 @@ describe('the webhook test command', () => {
   test('exits with 5 if there is no response, and with 2 without an address', async () => {
     await receiver.close()
     const away = await run('notify', ['--test'], { MILL_WEBHOOK: receiver.url.href })
-    expect(away.stderr).toContain('expected the webhook to answer, got ECONNREFUSED')
+    expect(away.stderr).toContain('expected the webhook to respond, got ECONNREFUSED')
     expect(away.code).toBe(5)
     expect((await run('notify', ['--test'])).code).toBe(2)
   })

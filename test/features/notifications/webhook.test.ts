@@ -125,7 +125,7 @@ describe('a webhook', () => {
     const url = new URL('/secret-path', receiver.url)
     await receiver.close()
     await expect(post(receiver.webhook({ url }), notice)).rejects.toThrow(
-      /^expected the webhook to answer, got ECONNREFUSED$/,
+      /^expected the webhook to respond, got ECONNREFUSED$/,
     )
   })
 })
