@@ -129,10 +129,7 @@ export function isDomain(text: string): boolean {
 
 const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
 
-/**
- * Normalizes a site for the analysis: a domain in lower case without a leading www, optionally with `*.` for its
- * subdomains, and optionally a folder.
- */
+/** Normalizes a site: a lower-case domain without www, optionally with `*.` for its subdomains and with a folder. */
 export function siteName(typed: string): string {
   const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
   const domain = asciiHost(host.trim()).toLowerCase()

@@ -432,7 +432,7 @@ export interface RequestedTask {
   readonly priority: number
 }
 
-interface ReadyTask extends RequestedTask {
+export interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 

@@ -55,10 +55,7 @@ function isUtf32(head: Buffer): boolean {
   return groups > 1 && Math.max(little.length, big.length) > groups * 0.9
 }
 
-/**
- * True for UTF-8 with invalid bytes. Other encodings rarely contain a complete UTF-8 sequence by chance, and a single
- * invalid byte proves nothing.
- */
+/** True for UTF-8 with invalid bytes. Other encodings rarely form UTF-8 sequences, and one bad byte proves nothing. */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
   let bad = 0
@@ -286,7 +283,7 @@ export function textEnd(bytes: Buffer, next: number): number {
 }
 
 /** Returns the end of the last complete UTF-8 character. */
-export function lastCharacterEnd(bytes: Buffer): number {
+function lastCharacterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0
     if (byte < 0x80) return bytes.length

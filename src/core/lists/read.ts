@@ -260,8 +260,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     if (!begins || options.header === false) return 'row'
     if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
     if (now.columns.width > 1) return judgeNames(bare, line)
-    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file, and therefore a new
-    // header.
+    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file with a new header.
     return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
   }
 

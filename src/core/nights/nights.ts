@@ -231,10 +231,7 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/**
- * True if run `r` has a readable answer or only skipped queries. An `exists` would be planned as a join over all
- * answers.
- */
+/** True if run `r` has a readable answer or only skipped queries. An `exists` would become a join over all answers. */
 export const hasAnswer = sql<boolean>`((
   select true
   from tasks t

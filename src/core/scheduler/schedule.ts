@@ -39,7 +39,7 @@ export interface Schedule extends ListPlace, Shares {
   readonly reading: Agreed
 }
 
-interface RefusedLine {
+export interface RefusedLine {
   readonly line: number
   readonly problem: string
 }

@@ -67,10 +67,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /**
-   * Logical type in the file's footer, if it is different. JSON is written as text, because the library would reformat
-   * it, and long numbers would lose digits.
-   */
+  /** The footer's logical type, if different. JSON is written as text: the library would reformat it, losing digits. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }

@@ -266,10 +266,7 @@ function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/**
- * Half of the credits needed for the nights, for five spare nights and for other users. The second half is added
- * halfway through the history.
- */
+/** Half the credits for the nights, five spare nights and other users. The rest is added midway through the history. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }

@@ -101,8 +101,7 @@ function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const tickets = new Set<string>()
   addForm('keys', newKey, async ({ ticket, plan, credits, ...form }) => {
     // If a user reloads the page that shows a new key, the browser sends the form again.
-    if (tickets.has(ticket))
-      throw new Misuse('This form has already been sent, and its key has been shown.')
+    if (tickets.has(ticket)) throw new Misuse('This form was already sent, and its key was shown.')
     const isPrepaid = plan === 'prepaid'
     if (isPrepaid && form.account === undefined && credits === undefined) {
       throw new Misuse('Credits: expected a number of prepaid credits, got nothing')
