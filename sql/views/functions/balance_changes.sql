@@ -150,4 +150,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. If no earlier balance (opening) is given, the first row holds the first known balance. If explained is not null, it is the number of calls that are fully explained after this row.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. explained, if not null, is the number of calls that are fully explained after this row.';

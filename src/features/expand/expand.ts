@@ -259,7 +259,10 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
 async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
-  if (list === undefined) throw new Misuse(`the list ${order.list} does not exist`)
+  if (list === undefined)
+    throw new Misuse(
+      `the list ${JSON.stringify(order.list)} does not exist; ${npmRun('status')} shows the lists`,
+    )
   const from = await expandedFrom(db, list)
   if (from !== null) {
     throw new Misuse(

@@ -48,7 +48,7 @@ describe('the files of a call', () => {
 
   test('that hold no list are refused when nothing else is named', async () => {
     await expect(found('a.rejected.csv')).rejects.toThrow('correct them in the list itself')
-    await expect(found('config/schedules.csv')).rejects.toThrow('which holds settings')
+    await expect(found('config/schedules.csv')).rejects.toThrow('which contains settings')
   })
 
   test('that would be the same list are refused', async () => {

@@ -96,7 +96,9 @@ describe('a scheduler', () => {
     await scheduler.tick()
     await scheduler.tick()
     expect(await runs()).toBe(1)
-    expect(said.filter((line) => line.includes('remain in effect'))).toHaveLength(1)
+    expect(
+      said.filter((line) => line.includes('previously read schedules remain in effect')),
+    ).toHaveLength(1)
     await scheduler.close()
   })
 
@@ -117,7 +119,9 @@ describe('a scheduler', () => {
       writeFileSync(file, text)
       await sql`update schedules set known_until = now() - interval '9 minutes'`.execute(mill.db)
       await scheduler.tick()
-      expect(said.filter((line) => line.includes('remain in effect'))).toHaveLength(1)
+      expect(
+        said.filter((line) => line.includes('previously read schedules remain in effect')),
+      ).toHaveLength(1)
       expect((await outcomes()).length).toBeGreaterThan(found.length)
       await scheduler.close()
     },

@@ -69,7 +69,7 @@ describe('the page of a domain', () => {
   test('reads a part of ten years, and counts moves from the first answers', async () => {
     const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
     expect(text).toContain('the maximum for one page')
-    expect(text).toContain('as of 2026-01-01 and as of 2026-01-03')
+    expect(text).toContain('as of 2026-01-01 with those as of 2026-01-03')
     expect(text).toContain('Won (1)')
   })
 
